@@ -55,7 +55,7 @@ test-spark: $(VENV)/.installed ## Tests of the pipeline, with a real Spark
 	$(VENV)/bin/python -m pytest -m "not stress" tests/pipeline $(PYTEST_ARGS) $(call labelled,spark)
 
 # What is not compiled need not be tested a second time.
-NOT_COMPILED := tests/cli tests/docs tests/pipeline tests/testing tests/lab/bench tests/lab/common tests/lab/families \
+NOT_COMPILED := tests/cli tests/docs tests/pipeline tests/testing tests/lab/common tests/lab/families \
 	tests/lab/peers tests/lab/runner tests/lab/sampling tests/lab/scenarios
 
 test-pure: $(PURE)/.installed ## Tests of the packages that are compiled, interpreted (without the slow ones), in memory
@@ -72,8 +72,11 @@ fuzz: $(VENV)/.installed ## Two million hostile frames, fifty thousand wild step
 		--timeout 3600 tests/server/net/test_hostile_frames.py tests/server/net/test_wild_conversations.py \
 		tests/server/channels/test_hostile_channels.py tests/server/channels/test_hostile_partners.py $(PYTEST_ARGS)
 
-bench: $(VENV)/.installed ## Measure, and write result files below results/
-	$(VENV)/bin/ostler bench --output results
+# What the runs of `make bench` are like. Empty: all points, which takes hours.
+BENCH ?= --quick
+
+bench: $(VENV)/.installed ## Measure this installation, in runs below results/
+	$(VENV)/bin/ostler lab run @bench $(BENCH) --output results
 
 clean: ## Remove what was built
 	rm -rf $(VENV) $(PURE) build results .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

@@ -22,7 +22,7 @@ HOT_ROOMS: dict[str, tuple[str, ...]] = {
     "lab/load": ("registry", "sigint_blocked", "spec"),
     "lab/load/amqp": (),
     "lab/load/bare": (),
-    "lab/load/mq": ("blocking_link", "factory", "mqsc_by_message", "ostler_server", "queue_filler", "topic_maker"),
+    "lab/load/mq": ("blocking_link", "factory", "mqsc_by_message", "queue_filler", "topic_maker"),
     "lab/load/mqtt": (),
     "lab/load/nats": (),
     "lab/load/redis": (),
@@ -45,7 +45,7 @@ HOT_MODULES: tuple[str, ...] = (
     "lab/store/recorder.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
-INTERPRETED = ("constants.py", "reasons.py", "system_objects.py", "tables/*.py")
+INTERPRETED = ("constants.py", "reasons.py", "resource_table.py", "system_objects.py", "tables/*.py")
 
 
 BUILD_COMMANDS = ("build", "build_ext", "bdist_wheel", "install", "develop", "editable_wheel")

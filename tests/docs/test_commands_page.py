@@ -21,7 +21,6 @@ OURS = [
     not in (
         "ostler.cli.samples.samples",
         "ostler.cli.demo.demo",
-        "ostler.cli.lab.bench",
         "ostler.cli.lab.command",
         "ostler.cli.pipeline.command",
     )

@@ -346,6 +346,10 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
         put_get_frames.publish_payload(7, 1, 2, 3, MD, BLOCK, b"data"),
         {"publication level": 7, "put": put_get_frames.put_payload(1, 2, 3, MD, BLOCK, b"data")},
     ),
+    "**COUNT_CALL**": (
+        payload_codec.numbers_payload([1, 256, 2, 1]),
+        {"call": 1, "operation": 256, "handle": 2, "done": 1},
+    ),
     "**NOTICE** and **FAREWELL**": (
         replies.reason_payload(2009, "The end."),
         {"reason": 2009, "words": "The end."},
@@ -540,7 +544,8 @@ def test_the_version_and_the_magic() -> None:
     text = PAGE.text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
     assert [int(row[0]) for row in PAGE.table("version", "added")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
-    assert subscribe_frames.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
+    assert (subscribe_frames.SUBSCRIPTIONS_VERSION, connect_frames.KEY_RESET_VERSION) == (2, frames.PROTOCOL_VERSION)
+    assert subscribe_frames.COUNT_CALL_VERSION == frames.PROTOCOL_VERSION
     assert f"`{frames.MAGIC.decode()}`" in text
 
 

@@ -44,6 +44,11 @@ def test_days_with_a_packed_log(seed: int) -> None:
     live_through("packed", seed, 200)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_days_with_a_log_that_copies_pages(seed: int) -> None:
+    live_through("copied", seed, 200)
+
+
 @pytest.mark.stress
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", KINDS)

@@ -48,7 +48,9 @@ def test_a_page_spoiled_while_it_is_written_again_costs_nothing_durable(log_life
         after = log_life(torn, DOUBLE)
         assert after.payloads == [b"one", b"two"]
         assert durable <= after.log.end_lsn() < durable + 8
+        assert after.log.restart_report.is_page_restored == (lsn < durable)
     whole = log_life(disk, DOUBLE)
+    assert not whole.log.restart_report.is_page_restored
     assert whole.payloads == [b"one", b"two", b"3" * size]
 
 

@@ -18,6 +18,7 @@ from ostler.observe.message_builder import ReportingInterval
 from ostler.observe.record_reader import read_record
 from ostler.observe.statistics_messages import (
     ChannelInterval,
+    IntervalMarks,
     QueueInterval,
     channel_statistics,
     mqi_statistics,
@@ -28,6 +29,7 @@ INTERVAL = ReportingInterval("QM1", 940, 1_700_000_000_000, 1_700_000_060_000)
 NO_CONNECTIONS = dict.fromkeys(
     ("connects", "connects_failed", "disconnects", "disconnects_lost", "disconnects_by_manager"), 0
 )
+NO_MARKS = IntervalMarks(0, [0] * 8, [0] * 8)
 CONNECTION = AccountedConnection(bytes(range(24)), 0, "amqsput", "mqm", 123, 1, 1_700_000_000_000, "", "", 0, 0)
 AMPLE = 1 << 22
 
@@ -65,7 +67,7 @@ def account(name: str = "A") -> QueueAccount:
 
 
 def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
-    record = read_record(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, NO_MARKS, {}))
     expected = [
         *BEGINNING,
         *words("ConnCount ConnFailCount ConnsMax DiscCount"),
@@ -133,7 +135,7 @@ def test_the_fields_of_a_queues_account_come_in_the_order_of_mq() -> None:
 
 
 def test_the_header() -> None:
-    found = decode(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {})).header
+    found = decode(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, NO_MARKS, {})).header
     assert (found.type, found.command, found.version) == (mq.MQCFT_STATISTICS, mq.MQCMD_STATISTICS_MQI, 3)
     assert (found.sequence_number, found.control) == (1, mq.MQCFC_LAST)
     found = decode(mqi_accounting(INTERVAL, CONNECTION, verbs(), 0)).header
@@ -141,7 +143,7 @@ def test_the_header() -> None:
 
 
 def test_when_it_was() -> None:
-    record = read_record(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, NO_MARKS, {}))
     assert (record["IntervalStartDate"], record["IntervalStartTime"]) == ("2023-11-14", "22.13.20")
     assert (record["IntervalEndDate"], record["IntervalEndTime"]) == ("2023-11-14", "22.14.20")
 
@@ -152,7 +154,7 @@ def test_arrays_by_type_of_object_have_an_entry_for_each_type() -> None:
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_PROCESS)
-    record = read_record(mqi_statistics(INTERVAL, verb_counts(counters), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verb_counts(counters), NO_CONNECTIONS, NO_MARKS, {}))
     assert record["OpenCount"] == [0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
@@ -196,7 +198,7 @@ def test_a_channel() -> None:
 
 
 def test_counts_that_are_too_large_stay_at_the_largest() -> None:
-    record = read_record(mqi_statistics(INTERVAL, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, NO_MARKS, {}))
     assert (record["PutCount"], record["PutBytes"]) == ([0x7FFFFFFF, 0], [1 << 50, 0])
 
 

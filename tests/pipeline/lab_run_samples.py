@@ -30,6 +30,11 @@ def environment() -> dict[str, object]:
         "revision": "abc",
         "compiled": True,
         "noise": {"percent": 4.5},
+        "stand_ins": {"standard-bindings": "A Unix socket takes the place of shared memory."},
+        "left_out": {"a part": ["clusters", "tracing"]},
+        "deviations": [{"what": "a smaller log", "why": "there is no room"}],
+        "configuration": [{"name": "QM1", "text": "Log:\n  LogPrimaryFiles=3"}],
+        "workload": {"id": SCENARIO},
         "entrants": [
             {"name": "Ostler", "kind": "ostler", "promise": "forced to disk", "version": "0.1.0"},
             {"name": "bare ping-pong", "kind": "limit", "promise": "", "version": ""},
@@ -94,7 +99,9 @@ def observed_rows(contestant: str) -> list[Row]:
             ProcessRow(second, "driver", 79, "driver", length, 70, 30, 1, 1, 2, 1 << 20, 4, 0, 1, 1, 2),
             ThreadRow(second, role, 77, 80, "ostler-log", 1_000_000, 10, 15),
             ThreadRow(second, role, 77, 81, "ostler-reactor", 1_000_000, 100, 150),
-            MachineRow(second, 1_000_000, 2, *cpu, 98.5, 1.5, 3, 100, *network, "vda", *disk, 1 << 31, 4096, 0),
+            MachineRow(
+                second, 1_000_000, 2, *cpu, 98.5, 1.5, 3, 100, *network, "vda", *disk, 1 << 31, 4096, 0, 900, 7000
+            ),
         ]
     if contestant == "Ostler":
         for second, forces in enumerate((100, 150, 20)):

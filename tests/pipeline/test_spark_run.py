@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from tests.pipeline.lab_run_samples import (
     SCENARIO,
     change_manifest,
@@ -26,12 +27,13 @@ from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake
-from ostler.pipeline.lake.tables import BRONZE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
+from ostler.pipeline.lake.tables import BRONZE, DISCLOSURE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
 from ostler.pipeline.lake.validation import validate_runs, violations_in
 from ostler.pipeline.run import PipelineOutcome, run_pipeline
 from ostler.pipeline.spark.spark_errors import spark_sentence
 from ostler.pipeline.steps import points
-from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
+from ostler.pipeline.steps.gold import CURVE_STEPS, GOLD_STEPS, Frames, GoldStep
+from ostler.pipeline.steps.peaks import peaks
 
 Row = dict[str, object]
 
@@ -45,10 +47,10 @@ class Site:
         self.spark = spark
 
     def run_pipeline(self, gold: Sequence[GoldStep] = ()) -> PipelineOutcome:
-        return run_pipeline(lambda: self.spark, self.lake, [self.runs], gold=gold)
+        return run_pipeline(lambda rows: self.spark, self.lake, [self.runs], gold=gold)
 
 
-def no_spark() -> SparkSession:
+def no_spark(rows: int) -> SparkSession:
     raise AssertionError("Spark is not needed")
 
 
@@ -58,7 +60,7 @@ def taken(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tupl
     site = Site(tmp_path_factory.mktemp("site"), spark)
     make_run(site.runs, "run-1")
     make_part_of_run(site.runs, "run-2", points=3)
-    change_manifest(make_part_of_run(site.runs, "run-3", points=1), schema_version=2)
+    change_manifest(make_part_of_run(site.runs, "run-3", points=1), schema_version=99)
     return site, site.run_pipeline(GOLD_STEPS)
 
 
@@ -120,6 +122,16 @@ def test_all_runs_that_can_be_read_are_taken(taken: tuple[Site, PipelineOutcome]
     assert first["flags"] == ["noise: The same work took longer."]
     assert json.loads(first["environment"])["kernel"] == {"release": "6.1"}
     assert lake.rows(ENTRANT) == 4
+    drivers = {row["contestant"]: row["driver"] for row in lake.read(ENTRANT).to_pylist()}
+    assert drivers == {"Ostler": "lean", "bare ping-pong": "probe"}
+    told = [row for row in lake.read(DISCLOSURE).to_pylist() if row["run"] == "run-1"]
+    assert {(row["kind"], row["position"], row["name"], row["text"]) for row in told} == {
+        ("stand-in", 0, "standard-bindings", "A Unix socket takes the place of shared memory."),
+        ("left-out", 0, "a part", "clusters, tracing"),
+        ("deviation", 0, "a smaller log", "there is no room"),
+        ("configuration", 0, "QM1", "Log:\n  LogPrimaryFiles=3"),
+        ("workload", 0, "", json.dumps({"id": SCENARIO})),
+    }
 
 
 def test_bronze_has_every_row_as_it_was_measured(taken: tuple[Site, PipelineOutcome]) -> None:
@@ -247,25 +259,27 @@ def test_tables_that_other_steps_made_are_made_again(copied: Site) -> None:
     shutil.rmtree(copied.runs)
     told: list[str] = []
     copied.runs.mkdir()
-    outcome = run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], report=told.append, gold=())
+    outcome = run_pipeline(lambda rows: copied.spark, copied.lake, [copied.runs], report=told.append, gold=())
     assert (outcome.is_changed, outcome.taken, told[0].partition(":")[0]) == (True, (), "Tables are made again")
     after = outcome.snapshot
     for rows, table in zip(whole, (RUN, ENTRANT), strict=True):
         assert sorted(after.read(table).to_pylist(), key=repr) == sorted(rows, key=repr)
     assert rows_by_key(after, ["run-1", "run-2"]) == rows_by_key(before, ["run-1", "run-2"])
+    told_before, told_after = (sorted(each.read(DISCLOSURE).to_pylist(), key=repr) for each in (before, after))
+    assert told_after == told_before
     assert not run_pipeline(no_spark, copied.lake, [copied.runs]).is_changed
 
 
 def test_what_fails_on_the_way_leaves_the_tables(copied: Site) -> None:
     before = open_lake(copied.lake)
-    run = make_run(copied.runs, "run-4", seed=4)
+    make_run(copied.runs, "run-4", seed=4)
 
-    def lose_files(told: str) -> None:
-        if told.endswith("rows of phase."):
-            shutil.rmtree(run / "segments")
+    def fail(tables: Frames) -> DataFrame:
+        return peaks(tables[CURVE_STEPS], tables["run"]).withColumn("kind", F.raise_error(F.lit("no")).cast("string"))
 
+    broken = GoldStep(PEAK, (POINT, RUN), fail, is_of_curves=True)
     with pytest.raises(PipelineError, match=r"The pipeline stopped: .* Tables are as they were\."):
-        run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], report=lose_files)
+        copied.run_pipeline([step if step.table != PEAK else broken for step in GOLD_STEPS])
     assert open_lake(copied.lake) == before
     assert before.read(POINT).num_rows
     assert len(list((copied.lake / "bronze" / "phase").iterdir())) == 1
@@ -275,7 +289,7 @@ def test_violations_of_runs_are_told_with_run_and_row(spark: SparkSession, tmp_p
     run = make_run(tmp_path, "run-1")
     segment = sorted((run / "segments").iterdir())[0]
     (segment / "event.parquet").write_bytes(b"")
-    found = validate_runs(lambda: spark, [run], shown=3)
+    found = validate_runs(lambda rows: spark, [run], shown=3)
     assert found.runs == ("run-1",)
     assert not found.is_sound
     assert [each.run for each in found.violations] == ["run-1"] * 3

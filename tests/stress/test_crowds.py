@@ -13,8 +13,10 @@ from tests.stress.crowd import Crowd
 from tests.world.wire_bench import Peer, dial, get, put
 
 from ostler.lab.load.mq.client import request_queue
-from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.model.constants import MQCC_OK
+from ostler.server.config.qm_ini import LogSection
 from ostler.wire import frames as wire
 
 pytestmark = pytest.mark.stress
@@ -30,8 +32,9 @@ MEMORY_LEFT_BYTES = 24 << 20
 
 class Site:
     def __init__(self, root: Path) -> None:
-        self.server = OstlerServer(root, 1, 1024)
-        self.process = psutil.Process(self.server.pids[0])
+        log = LogSection(primary_files=4, file_pages=1024)
+        self.server = LabQueueManager(root, QueueManagerPlan(log=log, commands=pair_commands(1)))
+        self.process = psutil.Process(self.server.pid)
         self.descriptors = self.process.num_fds()
 
     def resident(self) -> int:

@@ -43,8 +43,10 @@ def objects(manager: QueueManager) -> dict[str, dict[str, object]]:
 
 
 def depths(manager: QueueManager) -> dict[str, int]:
+    """The queues that have messages, without the queue of retained publications, where metadata is."""
     with manager.lock:
-        return {queue.name: queue.depth for queue in manager.engine.queues_by_id.values() if queue.depth}
+        queues = manager.engine.queues_by_id.values()
+        return {queue.name: queue.depth for queue in queues if queue.depth and not queue.keeps_retained}
 
 
 def test_objects_are_what_they_were(manager: QueueManager, before: Connection) -> None:

@@ -85,7 +85,7 @@ def test_abstract_classes_of_compiled_modules_name_their_metaclass() -> None:
 
 def test_a_folder_holds_one_concern() -> None:
     """A reader can skim about twenty modules. Folders with a file for each page or program are another matter."""
-    apart = ("tests/docs", "tests/dropin/ibmmq_programs", "src/ostler/lab/bench")
+    apart = ("tests/docs", "tests/dropin/ibmmq_programs")
     counts = Counter(str(path.parent.relative_to(ROOT)) for path in tracked("*.py") if path.name != "__init__.py")
     crowded = [f"{folder}: {count}" for folder, count in counts.items() if count > MODULES_MAX and folder not in apart]
     assert crowded == []

@@ -32,6 +32,12 @@ def test_hello(version: int, numbers: list[int], channel: str) -> None:
     hello.segment_bytes, hello.message_bytes_max, hello.heartbeat_seconds, hello.conversations_max = numbers
     names = ["version", "segment_bytes", "message_bytes_max", "heartbeat_seconds", "conversations_max", "channel"]
     same(connect_frames.decode_hello(hello.encode()), hello, names)
+    plain = hello.encode()
+    hello.key_reset_bytes = 40_000
+    # Peers of an earlier version do not know the field.
+    assert (hello.encode() == plain) == (version < connect_frames.KEY_RESET_VERSION)
+    found = connect_frames.decode_hello(hello.encode())
+    assert found.key_reset_bytes == (40_000 if version >= connect_frames.KEY_RESET_VERSION else 0)
 
 
 def test_a_peer_of_another_kind() -> None:

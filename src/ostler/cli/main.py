@@ -53,13 +53,15 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "dead-letters": ("ostler.cli.dead_letters", "list, show, put back and drop dead letters"),
     "publish": ("ostler.cli.samples.samples", "publish messages to a topic"),
     "subscribe": ("ostler.cli.samples.samples", "subscribe to topics and show publications"),
+    "amqsrua": ("ostler.cli.samples.samples", "show the resources that a queue manager uses"),
     "stats": ("ostler.cli.stats", "show statistics and accounting"),
     "dev": ("ostler.cli.dev.dev", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo.demo", "see a queue manager survive kill -9"),
-    "bench": ("ostler.cli.lab.bench", "measure this installation"),
     "lab": ("ostler.cli.lab.command", "scenarios of performance reports: list, show, and run them"),
     "pipeline": ("ostler.cli.pipeline.command", "tables and reports of many runs, by Spark"),
 }
+# Commands of earlier versions, and what to type instead.
+RETIRED: Final = {"bench": "ostler lab run @bench"}
 
 
 def build_parser(command: str = "") -> CommandParser:
@@ -89,6 +91,9 @@ class _Version(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = build_parser(given[0] if given else "")
+    if given and given[0] in RETIRED:
+        print(f"ostler: there is no command {given[0]} any more. Use this: {RETIRED[given[0]]}", file=sys.stderr)
+        return parser.usage_status
     try:
         parsed = parser.parse_args(given)
         if parsed.command is None:

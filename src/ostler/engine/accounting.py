@@ -23,6 +23,8 @@ def record_connect(engine: Engine, connection: Connection, options: i64) -> None
     statistics.connects += 1
     if len(engine.connections) > statistics.connections_high:
         statistics.connections_high = len(engine.connections)
+    if len(engine.connections) > statistics.connections_high_monitored:
+        statistics.connections_high_monitored = len(engine.connections)
     counts_verbs: bool = _setting(engine, "ACCTMQI", mq.MQMON_OFF) == mq.MQMON_ON
     queue_switch: i64 = _setting(engine, "ACCTQ", mq.MQMON_OFF)
     if options != 0 and _setting(engine, "ACCTCONO", mq.MQMON_OFF) == mq.MQMON_ENABLED:

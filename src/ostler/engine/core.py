@@ -185,6 +185,7 @@ class Engine:
         self.statistics.verbs_base = verb_counts(self.counters)
         self.statistics.manager_base = self.statistics.counts()
         self.statistics.connections_high = len(self.connections)
+        self.topics.counts.begin(self.topics.counts.of_statistics)
 
     def notice(self, text: str) -> None:
         """Add a message for the error log, once and within a limit: peers choose parts of the text."""

@@ -27,6 +27,7 @@ from ostler.model.counters import (
     OPEN_FAILED,
     SET,
     SET_FAILED,
+    TopicCounters,
 )
 from ostler.model.reasons import WARNINGS
 
@@ -61,6 +62,35 @@ def count_put(engine: Engine, connection: Connection, handle: Handle, size_bytes
         account.count_put(size_bytes, is_persistent, handle.is_put1)
 
 
+def count_publication(
+    engine: Engine, connection: Connection, handle: Handle, size_bytes: i64, is_persistent: bool
+) -> None:
+    """Count a message that was published, beside `count_put`."""
+    _add_publication(connection.counters.topic_counters(), handle.is_put1, size_bytes, is_persistent)
+    _add_publication(engine.counters.topic_counters(), handle.is_put1, size_bytes, is_persistent)
+
+
+def _add_publication(topics: TopicCounters, is_put1: bool, size_bytes: i64, is_persistent: bool) -> None:
+    topics.topic_puts += 1
+    topics.topic_put_bytes += size_bytes
+    if is_persistent:
+        topics.topic_puts_persistent += 1
+        topics.topic_put_bytes_persistent += size_bytes
+    if is_put1:
+        topics.topic_put1s += 1
+        if is_persistent:
+            topics.topic_put1s_persistent += 1
+
+
+def count_copies(engine: Engine, copies: i64, persistent: i64, size_bytes: i64) -> None:
+    """Count copies of one publication that were put on the queues of subscriptions."""
+    topics = engine.counters.topic_counters()
+    topics.published += copies
+    topics.published_bytes += copies * size_bytes
+    topics.published_persistent += persistent
+    topics.published_bytes_persistent += persistent * size_bytes
+
+
 def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
     """Count an MQPUT1 by the reason of its put. The message itself has been counted as any put."""
     queue = handle.queue
@@ -87,18 +117,24 @@ def count_put_failed(engine: Engine, connection: Connection, handle: Handle | No
     """Count a refused MQPUT. The bindings call this, as some reasons only make them try again."""
     connection.counters.puts_failed += 1
     engine.counters.puts_failed += 1
+    if handle is not None and handle.topic is not None:
+        connection.counters.topic_counters().topic_puts_failed += 1
+        engine.counters.topic_counters().topic_puts_failed += 1
     if handle is not None and handle.queue is not None:
         handle.queue.counters.puts_failed += 1
         if handle.account is not None:
             handle.account.count_failed_put(False)
 
 
-def count_put1_failed(engine: Engine, connection: Connection) -> None:
-    """Count a refused MQPUT1, also when its queue could not be opened."""
-    connection.counters.puts_failed += 1
-    connection.counters.put1s_failed += 1
-    engine.counters.puts_failed += 1
-    engine.counters.put1s_failed += 1
+def count_put1_failed(engine: Engine, connection: Connection, object_type: i64) -> None:
+    """Count a refused MQPUT1 on an object of this type (MQOT), also when it could not be opened."""
+    for counters in (connection.counters, engine.counters):
+        counters.puts_failed += 1
+        counters.put1s_failed += 1
+        if object_type == mq.MQOT_TOPIC:
+            topics = counters.topic_counters()
+            topics.topic_puts_failed += 1
+            topics.topic_put1s_failed += 1
 
 
 def count_got(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> i64:
@@ -143,12 +179,16 @@ def count_get(engine: Engine, request: GetRequest, size_bytes: i64, is_persisten
 
 
 def count_get_failed(engine: Engine, request: GetRequest) -> None:
-    """Count a get or browse that was refused or whose message did not fit."""
+    """Count a get or browse that was refused or whose message did not fit. `request.reason` is the reason."""
     engine.counters.gets_failed += 1
     request.connection.counters.gets_failed += 1
     queue = request.handle.queue
     if queue is not None:
         queue.counters.gets_failed += 1
+        if request.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
+            queue.counters.gets_truncated += 1
+            if request.options & BROWSE_OPTIONS:
+                queue.counters.browses_truncated += 1
     _count_browse_failed(engine, request)
 
 
@@ -159,6 +199,8 @@ def count_get_empty(engine: Engine, request: GetRequest) -> None:
     queue = request.handle.queue
     if queue is not None:
         queue.counters.gets_empty += 1
+        if request.options & BROWSE_OPTIONS:
+            queue.counters.browses_empty += 1
     _count_browse_failed(engine, request)
 
 
@@ -215,6 +257,8 @@ def _count_other(engine: Engine, connection: Connection, call: i64, object_type:
 def count_open(engine: Engine, connection: Connection, handle: Handle) -> None:
     connection.counters.opens += 1
     engine.counters.opens += 1
+    if handle.queue is not None:
+        handle.queue.counters.opens += 1
     if handle.kind == OTHER_OBJECT:
         _count_other(engine, connection, OPEN, object_type_of(handle))
 
@@ -231,6 +275,8 @@ def count_open_failed(engine: Engine, connection: Connection, object_type: i64) 
 def count_close(engine: Engine, connection: Connection, handle: Handle) -> None:
     connection.counters.closes += 1
     engine.counters.closes += 1
+    if handle.queue is not None:
+        handle.queue.counters.closes += 1
     if handle.kind == OTHER_OBJECT:
         _count_other(engine, connection, CLOSE, object_type_of(handle))
 
@@ -248,6 +294,8 @@ def count_inquire(engine: Engine, connection: Connection, handle: Handle, is_don
     if is_done:
         connection.counters.inquires += 1
         engine.counters.inquires += 1
+        if handle.queue is not None:
+            handle.queue.counters.inquires += 1
         _count_other(engine, connection, INQUIRE, object_type)
     else:
         connection.counters.inquires_failed += 1
@@ -260,6 +308,8 @@ def count_set(engine: Engine, connection: Connection, handle: Handle, is_done: b
     if is_done:
         connection.counters.sets += 1
         engine.counters.sets += 1
+        if handle.queue is not None:
+            handle.queue.counters.sets += 1
         _count_other(engine, connection, SET, object_type)
     elif not engine.journal_full:
         connection.counters.sets_failed += 1

@@ -126,6 +126,7 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
         if queue.deleted:
             continue
         if entry.is_put:
+            queue.counters.puts_backed_out += 1
             apply.back_out_put(queue, entry)
             continue
         try:

@@ -74,6 +74,8 @@ class LogStatus:
     """MEDIASZ"""
     reusable_bytes: int
     """REUSESZ: extents that are not needed and may be reused"""
+    archive_bytes: int
+    """ARCHSZ: extents that wait for archiving; 0 unless LogManagement is Archive"""
     in_use_percent: int
     """LOGINUSE: the share of primary space needed for restart; above 100 when secondary extents are in use"""
     utilisation_percent: int
@@ -98,3 +100,5 @@ class RestartReport:
     """The extent in which the log ends, on the log's disk."""
     end_offset: int
     """The offset of the end in that file."""
+    is_page_restored: bool = False
+    """A page that was spoiled while it was written again was restored from its copy (DoubleWrite)."""

@@ -254,12 +254,18 @@ class RecoveryLog(Journal):
             restart_bytes=restart_bytes,
             media_bytes=end - shape.start_of(media_extent) if linear else 0,
             reusable_bytes=writer.reusable_extents * shape.file_bytes,
+            archive_bytes=self._archive_bytes(end) if archiving else 0,
             in_use_percent=restart_bytes * 100 // self._primary_bytes,
             utilisation_percent=self.metrics.utilisation_percent,
             active_extents=shape.extent_of(end) - writer.restart_extent + 1,
             allocated_extents=writer.allocated_extents,
             capacity_bytes=self._capacity_bytes,
         )
+
+    def _archive_bytes(self, end: i64) -> int:
+        """Return the size of the full extents that wait for archiving."""
+        waiting = self._shape.extent_of(end) - self.writer.archived_extent - 1
+        return max(0, waiting) * self._shape.file_bytes
 
     def extent_holding(self, lsn: i64) -> str:
         """Return the name of the extent that holds an LSN."""

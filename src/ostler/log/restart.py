@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from librt.strings import read_i64_le
@@ -142,8 +143,8 @@ class RestartableLog:
         shape = self._shape
         first = shape.extent_of(self._control.state.restart_lsn)
         report = self._read(visitor, first)
-        if self._saved is not None:
-            restore_page(self._disk, self._active, shape, self._saved)
+        if self._saved is not None and restore_page(self._disk, self._active, shape, self._saved):
+            report = replace(report, is_page_restored=True)
         force_extents(self._disk, self._active, first, shape.extent_of(report.end_lsn))
         return self._begin_life(report)
 

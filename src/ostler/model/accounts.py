@@ -98,6 +98,8 @@ class QueueAccount:
         self.browses_failed: i64 = 0
         self.ages = Spread()  # milliseconds that messages got had been on the queue
         self.ages_persistent = Spread()
+        self.callbacks: list[int] = [0, 0, 0, 0]  # MQCB: registered, deregistered, resumed, suspended
+        self.callbacks_failed: i64 = 0
         self.has_activity = False
 
     def count_put(self, size_bytes: i64, is_persistent: bool, is_put1: bool) -> None:
@@ -139,6 +141,14 @@ class QueueAccount:
         else:
             self.gets_failed += 1
 
+    def count_callback(self, effect: i64) -> None:
+        """Count an MQCB by its effect, an index of `callbacks`, or -1 if it failed."""
+        self.has_activity = True
+        if effect < 0:
+            self.callbacks_failed += 1
+        else:
+            self.callbacks[effect] += 1
+
 
 @final
 class ConnectionAccount:
@@ -163,6 +173,7 @@ class ManagerStatistics:
         self.connects: i64 = 0
         self.connects_failed: i64 = 0
         self.connections_high: i64 = 0  # at the same time, since statistics were last written
+        self.connections_high_monitored: i64 = 0  # since they were last published on system topics
         self.disconnects: i64 = 0
         self.disconnects_lost: i64 = 0
         self.disconnects_by_manager: i64 = 0

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ostler.model import constants as mq
 from ostler.model.accounts import QueueAccount, Spread
 from ostler.model.counters import Counts
-from ostler.model.pcf import ByteString, Group, Integer, Integer64, Parameter
+from ostler.model.pcf import ByteString, Group, Integer, Integer64, IntegerList, Parameter
 from ostler.observe import own_parameters, verb_fields
 from ostler.observe.message_builder import (
     DATE_BYTES,
@@ -17,13 +17,13 @@ from ostler.observe.message_builder import (
     ReportingInterval,
     by_persistence,
     by_persistence_64,
+    clip_count,
     count,
     date_and_time,
     encode_groups,
     encode_single,
     fixed_text,
     preamble,
-    zeros,
 )
 
 _APPLICATION_BYTES: Final = 28
@@ -75,8 +75,8 @@ def mqi_accounting(interval: ReportingInterval, connection: AccountedConnection,
             browse_bytes,
             *verb_fields.units_of_work(verbs),
             *verb_fields.inquiries_and_sets(verbs),
-            *verb_fields.subscriptions_and_callbacks(),
-            *verb_fields.publications(),
+            *verb_fields.subscriptions_and_callbacks(verbs),
+            *verb_fields.publications(verbs),
         ]
     )
     if busy_us:
@@ -155,8 +155,8 @@ def _queue_fields(queue: QueueAccount) -> list[Parameter]:
                 queue.browses_persistent,
             ),
             *_times(queue.ages, queue.ages_persistent),
-            zeros(mq.MQIAMO_CBS, 4),
-            Integer(mq.MQIAMO_CBS_FAILED, 0),
+            IntegerList(mq.MQIAMO_CBS, tuple(clip_count(number) for number in queue.callbacks)),
+            count(mq.MQIAMO_CBS_FAILED, queue.callbacks_failed),
         ]
     )
     return fields

@@ -77,11 +77,6 @@ def by_object_type(parameter: int, call: int, total: int, counts: Counts) -> Int
     return IntegerList(parameter, tuple(clip_count(value) for value in values))
 
 
-def zeros(parameter: int, width: int) -> IntegerList:
-    """Return an array of zeros, for calls that are not counted."""
-    return IntegerList(parameter, (0,) * width)
-
-
 def encode_single(type: int, command: int, parameters: Sequence[Parameter]) -> bytes:
     return encode(Header(type, command, version=mq.MQCFH_VERSION_3), parameters)
 

@@ -22,7 +22,6 @@ from ostler.observe.message_builder import (
     encode_single,
     fixed_text,
     preamble,
-    zeros,
 )
 
 _CHANNEL_NAME_BYTES: Final = 20
@@ -41,8 +40,19 @@ _MANAGER_EXTRAS: Final = (
 )
 
 
+class IntervalMarks(NamedTuple):
+    """Highest and lowest numbers in an interval.
+
+    Those of subscriptions are arrays: durable ones first, then the others; of each all, API, ADMIN and PROXY.
+    """
+
+    connections_high: int
+    subscriptions_high: Sequence[int]
+    subscriptions_low: Sequence[int]
+
+
 def mqi_statistics(
-    interval: ReportingInterval, verbs: Counts, manager: Counts, connections_high: int, extras: Counts
+    interval: ReportingInterval, verbs: Counts, manager: Counts, marks: IntervalMarks, extras: Counts
 ) -> bytes:
     """Return the MQI statistics message (STATMQI), from the counts of an interval.
 
@@ -56,7 +66,7 @@ def mqi_statistics(
         *preamble(interval),
         count(mq.MQIAMO_CONNS, manager["connects"]),
         count(mq.MQIAMO_CONNS_FAILED, manager["connects_failed"]),
-        count(mq.MQIAMO_CONNS_MAX, connections_high),
+        count(mq.MQIAMO_CONNS_MAX, marks.connections_high),
         IntegerList(mq.MQIAMO_DISCS, tuple(clip_count(number) for number in disconnects)),
         *verb_fields.opens_and_closes(verbs),
         *verb_fields.inquiries_and_sets(verbs),
@@ -70,14 +80,10 @@ def mqi_statistics(
         *verb_fields.units_of_work(verbs),
         count(mq.MQIAMO_MSGS_EXPIRED, verbs["expired"]),
         count(mq.MQIAMO_MSGS_PURGED, verbs["purged"]),
-        *verb_fields.subscriptions_and_callbacks(),
-        zeros(mq.MQIAMO_SUB_DUR_HIGHWATER, 4),
-        zeros(mq.MQIAMO_SUB_DUR_LOWWATER, 4),
-        zeros(mq.MQIAMO_SUB_NDUR_HIGHWATER, 4),
-        zeros(mq.MQIAMO_SUB_NDUR_LOWWATER, 4),
-        *verb_fields.publications(),
-        Integer(mq.MQIAMO_PUBLISH_MSG_COUNT, 0),
-        Integer64(mq.MQIAMO64_PUBLISH_MSG_BYTES, 0),
+        *verb_fields.subscriptions_and_callbacks(verbs),
+        *verb_fields.subscription_marks(marks.subscriptions_high, marks.subscriptions_low),
+        *verb_fields.publications(verbs),
+        *verb_fields.copies_for_subscriptions(verbs),
         Integer64(own_parameters.WAITS, verbs["waits"]),
         Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]),
     ]

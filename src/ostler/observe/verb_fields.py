@@ -1,9 +1,12 @@
 """Fields of MQI calls that MQI statistics and MQI accounting share, from the counts of an interval.
 
-The order of fields is that of MQ's messages. Fields of publish/subscribe are present, and zero.
+The order of fields is that of MQ's messages.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from ostler.model import constants as mq
 from ostler.model.counters import (
@@ -17,8 +20,11 @@ from ostler.model.counters import (
     SET_FAILED,
     Counts,
 )
-from ostler.model.pcf import Integer, Parameter
-from ostler.observe.message_builder import by_object_type, by_persistence, by_persistence_64, count, zeros
+from ostler.model.pcf import IntegerList, Parameter
+from ostler.observe.message_builder import by_object_type, by_persistence, by_persistence_64, clip_count, count
+
+_SUBSCRIBED: Final = ("created", "altered", "resumed")
+_SUBSCRIPTION_TYPES: Final = 4
 
 
 def opens_and_closes(c: Counts) -> list[Parameter]:
@@ -40,16 +46,61 @@ def inquiries_and_sets(c: Counts) -> list[Parameter]:
 
 
 def puts(c: Counts) -> list[Parameter]:
-    """Return separate counts of MQPUT and MQPUT1, and their bytes together."""
+    """Return separate counts of MQPUT and MQPUT1 to queues, and their bytes together."""
+    put = puts_to_queues(c)
+    return [
+        by_persistence(mq.MQIAMO_PUTS, put.nonpersistent, put.persistent),
+        count(mq.MQIAMO_PUTS_FAILED, put.failed),
+        by_persistence(mq.MQIAMO_PUT1S, put.nonpersistent_put1s, put.persistent_put1s),
+        count(mq.MQIAMO_PUT1S_FAILED, put.failed_put1s),
+        by_persistence_64(mq.MQIAMO64_PUT_BYTES, put.nonpersistent_bytes, put.persistent_bytes),
+    ]
+
+
+class Puts(NamedTuple):
+    """Calls of MQPUT and of MQPUT1, and the bytes of both."""
+
+    nonpersistent: int
+    persistent: int
+    failed: int
+    nonpersistent_put1s: int
+    persistent_put1s: int
+    failed_put1s: int
+    nonpersistent_bytes: int
+    persistent_bytes: int
+
+
+def puts_to_queues(c: Counts) -> Puts:
+    """Return the puts without publications, which have fields of their own. Queues are not published to."""
+    topic = puts_to_topics(c) if "topic_puts" in c else None
     plain = c["puts"] - c["put1s"]
     plain_persistent = c["puts_persistent"] - c["put1s_persistent"]
-    return [
-        by_persistence(mq.MQIAMO_PUTS, plain - plain_persistent, plain_persistent),
-        count(mq.MQIAMO_PUTS_FAILED, c["puts_failed"] - c["put1s_failed"]),
-        by_persistence(mq.MQIAMO_PUT1S, c["put1s"] - c["put1s_persistent"], c["put1s_persistent"]),
-        count(mq.MQIAMO_PUT1S_FAILED, c["put1s_failed"]),
-        by_persistence_64(mq.MQIAMO64_PUT_BYTES, c["put_bytes"] - c["put_bytes_persistent"], c["put_bytes_persistent"]),
-    ]
+    every = Puts(
+        plain - plain_persistent,
+        plain_persistent,
+        c["puts_failed"] - c["put1s_failed"],
+        c["put1s"] - c["put1s_persistent"],
+        c["put1s_persistent"],
+        c["put1s_failed"],
+        c["put_bytes"] - c["put_bytes_persistent"],
+        c["put_bytes_persistent"],
+    )
+    return every if topic is None else Puts(*[a - b for a, b in zip(every, topic, strict=True)])
+
+
+def puts_to_topics(c: Counts) -> Puts:
+    plain = c["topic_puts"] - c["topic_put1s"]
+    plain_persistent = c["topic_puts_persistent"] - c["topic_put1s_persistent"]
+    return Puts(
+        plain - plain_persistent,
+        plain_persistent,
+        c["topic_puts_failed"] - c["topic_put1s_failed"],
+        c["topic_put1s"] - c["topic_put1s_persistent"],
+        c["topic_put1s_persistent"],
+        c["topic_put1s_failed"],
+        c["topic_put_bytes"] - c["topic_put_bytes_persistent"],
+        c["topic_put_bytes_persistent"],
+    )
 
 
 def gets(c: Counts) -> tuple[Parameter, Parameter, Parameter]:
@@ -78,31 +129,65 @@ def units_of_work(c: Counts) -> list[Parameter]:
     ]
 
 
-def subscriptions_and_callbacks() -> list[Parameter]:
-    """Return fields of calls that are executed in the client or not counted: all zero."""
+def subscriptions_and_callbacks(c: Counts) -> list[Parameter]:
     return [
-        zeros(mq.MQIAMO_SUBS_DUR, 3),
-        zeros(mq.MQIAMO_SUBS_NDUR, 3),
-        Integer(mq.MQIAMO_SUBS_FAILED, 0),
-        zeros(mq.MQIAMO_UNSUBS_DUR, 2),
-        zeros(mq.MQIAMO_UNSUBS_NDUR, 2),
-        Integer(mq.MQIAMO_UNSUBS_FAILED, 0),
-        Integer(mq.MQIAMO_SUBRQS, 0),
-        Integer(mq.MQIAMO_SUBRQS_FAILED, 0),
-        zeros(mq.MQIAMO_CBS, 4),
-        Integer(mq.MQIAMO_CBS_FAILED, 0),
-        zeros(mq.MQIAMO_CTLS, 4),
-        Integer(mq.MQIAMO_CTLS_FAILED, 0),
-        Integer(mq.MQIAMO_STATS, 0),
-        Integer(mq.MQIAMO_STATS_FAILED, 0),
+        _array(mq.MQIAMO_SUBS_DUR, c, "subs_durable", _SUBSCRIBED),
+        _array(mq.MQIAMO_SUBS_NDUR, c, "subs_nondurable", _SUBSCRIBED),
+        count(mq.MQIAMO_SUBS_FAILED, c["subs_failed"]),
+        _array(mq.MQIAMO_UNSUBS_DUR, c, "unsubs_durable", ("kept", "removed")),
+        # A subscription that is not durable cannot be kept.
+        IntegerList(mq.MQIAMO_UNSUBS_NDUR, (0, clip_count(c["unsubs_nondurable_removed"]))),
+        count(mq.MQIAMO_UNSUBS_FAILED, c["unsubs_failed"]),
+        count(mq.MQIAMO_SUBRQS, c["subrqs"]),
+        count(mq.MQIAMO_SUBRQS_FAILED, c["subrqs_failed"]),
+        _array(mq.MQIAMO_CBS, c, "cbs", ("registered", "deregistered", "resumed", "suspended")),
+        count(mq.MQIAMO_CBS_FAILED, c["cbs_failed"]),
+        _array(mq.MQIAMO_CTLS, c, "ctls", ("started", "stopped", "resumed", "suspended")),
+        count(mq.MQIAMO_CTLS_FAILED, c["ctls_failed"]),
+        count(mq.MQIAMO_STATS, c["stats"]),
+        count(mq.MQIAMO_STATS_FAILED, c["stats_failed"]),
     ]
 
 
-def publications() -> list[Parameter]:
+def _array(parameter: int, c: Counts, call: str, effects: tuple[str, ...]) -> IntegerList:
+    """Return an array of one call's counts by its effect."""
+    return IntegerList(parameter, tuple(clip_count(c[f"{call}_{effect}"]) for effect in effects))
+
+
+def subscription_marks(high: Sequence[int], low: Sequence[int]) -> list[Parameter]:
+    """Return the highest and lowest numbers of subscriptions: all, API, ADMIN and PROXY; durable ones first."""
     return [
-        zeros(mq.MQIAMO_TOPIC_PUTS, 2),
-        Integer(mq.MQIAMO_TOPIC_PUTS_FAILED, 0),
-        zeros(mq.MQIAMO_TOPIC_PUT1S, 2),
-        Integer(mq.MQIAMO_TOPIC_PUT1S_FAILED, 0),
-        by_persistence_64(mq.MQIAMO64_TOPIC_PUT_BYTES, 0, 0),
+        _marks(mq.MQIAMO_SUB_DUR_HIGHWATER, high[:_SUBSCRIPTION_TYPES]),
+        _marks(mq.MQIAMO_SUB_DUR_LOWWATER, low[:_SUBSCRIPTION_TYPES]),
+        _marks(mq.MQIAMO_SUB_NDUR_HIGHWATER, high[_SUBSCRIPTION_TYPES:]),
+        _marks(mq.MQIAMO_SUB_NDUR_LOWWATER, low[_SUBSCRIPTION_TYPES:]),
+    ]
+
+
+def _marks(parameter: int, values: Sequence[int]) -> IntegerList:
+    return IntegerList(parameter, tuple(clip_count(value) for value in values))
+
+
+def publications(c: Counts) -> list[Parameter]:
+    put = puts_to_topics(c)
+    return [
+        by_persistence(mq.MQIAMO_TOPIC_PUTS, put.nonpersistent, put.persistent),
+        count(mq.MQIAMO_TOPIC_PUTS_FAILED, put.failed),
+        by_persistence(mq.MQIAMO_TOPIC_PUT1S, put.nonpersistent_put1s, put.persistent_put1s),
+        count(mq.MQIAMO_TOPIC_PUT1S_FAILED, put.failed_put1s),
+        by_persistence_64(mq.MQIAMO64_TOPIC_PUT_BYTES, put.nonpersistent_bytes, put.persistent_bytes),
+    ]
+
+
+def copies_for_subscriptions(c: Counts) -> list[Parameter]:
+    """Return what was delivered to subscriptions: a publication counts once for each of them."""
+    return [
+        by_persistence(
+            mq.MQIAMO_PUBLISH_MSG_COUNT, c["published"] - c["published_persistent"], c["published_persistent"]
+        ),
+        by_persistence_64(
+            mq.MQIAMO64_PUBLISH_MSG_BYTES,
+            c["published_bytes"] - c["published_bytes_persistent"],
+            c["published_bytes_persistent"],
+        ),
     ]

@@ -3,13 +3,17 @@
 Only runs that are new or have changed are ingested, and their points made; gold tables are small and are made again
 from all points. When nothing is new, nothing is done, and Spark is not even started. All tables change at once at the
 very end: whatever happens before, the lake is unchanged.
+
+Tables that do not need each other are made at the same time, from a few threads: most of a small table's time is
+planning, which one thread at a time does for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Final
 
@@ -19,25 +23,35 @@ from pyspark.sql import functions as F
 from ostler.pipeline.errors import PipelineError, count_text
 from ostler.pipeline.lake.lake import LakeSnapshot
 from ostler.pipeline.lake.lake_change import LakeChange
-from ostler.pipeline.lake.lake_frames import read_table, write_table
+from ostler.pipeline.lake.lake_frames import FEW_ROWS, read_table, write_table
 from ostler.pipeline.lake.run_files import CheckedFiles, FoundRun, RejectedRun, check_files, find_runs
-from ostler.pipeline.lake.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
+from ostler.pipeline.lake.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN, SECOND, LakeTable
 from ostler.pipeline.spark.spark_errors import spark_error_context
 from ostler.pipeline.steps import ingest, published
-from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
+from ostler.pipeline.steps.gold import GOLD_STEPS, Frames, GoldStep, gold_frames
+from ostler.pipeline.steps.over_time import over_time
 from ostler.pipeline.steps.points import broken_points, points, timed_operations
 
-STEPS: Final = 5
+STEPS: Final = 6
 """Incremented when the steps make other tables of the same samples: all but bronze is then made again.
 
 1: the first. 2: samples beyond the window count by the window's share; runs keep their version. 3: message channels. 4:
-separate processor time of two joined queue managers.
+separate processor time of two joined queue managers. 5: results by object. 6: disk, log and messages of points, steps,
+seconds, disclosures, drivers, matches of published figures.
 """
 # Rejected rows of the published figures belong to no run.
 _NO_RUN: Final = ""
 
+_TABLES_AT_ONCE: Final = 3
+
 Report = Callable[[str], None]
-OpenSpark = Callable[[], SparkSession]
+Progress = Callable[[int, int], None]
+"""Called with the number of tables that are written, and that of all."""
+OpenSpark = Callable[[int], SparkSession]
+"""Opens Spark for about so many rows."""
+Rejected = list[DataFrame]
+TableWrite = tuple[LakeTable, Callable[[], int]]
+"""A table, and what writes it and returns its number of rows."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +81,20 @@ class _Plan:
     is_stale: bool
 
     @property
+    def rows(self) -> int:
+        """Return the number of rows in the files of new runs."""
+        return sum(run.rows for run in self.fresh)
+
+    @property
     def is_empty(self) -> bool:
         return not self.pointed and self.published is None
+
+    @property
+    def tables(self) -> int:
+        """Return the number of tables that are written, without those of gold."""
+        samples = len(BRONZE) if self.fresh else 0
+        manifests = len(ingest.MANIFEST_TABLES) if self.fresh or self.is_stale else 0
+        return samples + manifests + (self.published is not None) + (2 if self.pointed else 0)
 
     @property
     def fresh_names(self) -> tuple[str, ...]:
@@ -80,8 +106,24 @@ class _Plan:
         return (*self.fresh_names, *([_NO_RUN] if self.published is not None else []))
 
 
-def _ignore_report(text: str) -> None:
-    """Ignore a report."""
+@dataclass
+class _Reports:
+    """What is told while tables are made: a line for each, and how many there are already."""
+
+    report: Report | None
+    progress: Progress | None = None
+    tables: int = 0
+    written: int = 0
+
+    def say(self, text: str) -> None:
+        if self.report is not None:
+            self.report(text)
+
+    def add_written(self, table: LakeTable, rows: int) -> None:
+        self.written += 1
+        if self.progress is not None:
+            self.progress(self.written, max(self.tables, self.written))
+        self.say(f"{count_text(rows, 'row')} of {table.name}.")
 
 
 def run_pipeline(
@@ -91,25 +133,50 @@ def run_pipeline(
     is_rebuild: bool = False,
     report: Report | None = None,
     gold: Sequence[GoldStep] | None = None,
+    progress: Progress | None = None,
 ) -> PipelineOutcome:
     """Ingest the runs below some paths into the lake. `is_rebuild` ingests known runs too. `gold` is for tests.
 
     Raises PipelineError, and leaves the lake unchanged, on failure.
     """
-    report = report or _ignore_report
     found, refused = find_runs(paths)
+    steps = GOLD_STEPS if gold is None else gold
     with LakeChange(lake) as change:
         plan = _plan_update(change.before, found, is_rebuild)
         known = tuple(run.name for run in found if run.name not in plan.fresh_names)
         if plan.is_empty:
             return PipelineOutcome(change.before, False, (), known, tuple(refused))
+        reports = _Reports(report, progress, plan.tables + len(steps))
         with spark_error_context("The pipeline stopped"):
-            spark = open_spark()
-            rejected = _update_lake(spark, change, plan, report)
-            _make_gold(spark, change, GOLD_STEPS if gold is None else gold, report)
+            spark = open_spark(_rows_to_read(change.before, plan))
+            rejected = _update_lake(spark, change, plan, reports)
+            _make_gold(spark, change, steps, reports)
         # Entries of other programs are kept.
         snapshot = change.commit({**change.before.made_from, **plan.made_from})
     return PipelineOutcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
+
+
+def _rows_to_read(before: LakeSnapshot, plan: _Plan) -> int:
+    """Return about how many rows are read: those of new runs, of bronze where points are made again, and of the tables
+    that gold is made from."""
+    again = [name for name in plan.pointed if name not in plan.fresh_names]
+    bronze = sum(part.rows for table in BRONZE.values() for part in before.parts_of(table, run=again))
+    return plan.rows + bronze + before.rows(BRONZE["statistic"]) + before.rows(POINT)
+
+
+def _write_at_once(reports: _Reports, writes: Sequence[TableWrite]) -> list[int]:
+    """Write tables from several threads, and return their numbers of rows. When one fails, no further one begins."""
+    with ThreadPoolExecutor(_TABLES_AT_ONCE, "ostler-pipeline") as pool:
+        begun = [(table, pool.submit(write)) for table, write in writes]
+        found = []
+        try:
+            for table, each in begun:
+                found.append(each.result())
+                reports.add_written(table, found[-1])
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return found
 
 
 def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _Plan:
@@ -125,72 +192,110 @@ def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bo
     return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from, is_stale)
 
 
-def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, report: Report) -> int:
+def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, reports: _Reports) -> int:
     """Update bronze, silver and quarantine, and return the number of quarantined rows."""
-    rejected: list[DataFrame] = []
+    rejected: Rejected = []
     checked = CheckedFiles()
+    writes: list[TableWrite] = []
     if plan.fresh:
-        report(f"Checking the files of {count_text(len(plan.fresh), 'run')}.")
+        reports.say(f"Checking the files of {count_text(len(plan.fresh), 'run')}.")
         checked = check_files(plan.fresh)
-        rejected += take_samples(spark, change, plan.fresh, checked, report)
+        writes += _sample_writes(spark, change, plan.fresh, checked, rejected)
     if plan.is_stale:
-        report("Tables are made again: another version of the pipeline has made them.")
+        reports.say("Tables are made again: another version of the pipeline has made them.")
     if plan.fresh or plan.is_stale:
-        list_runs(spark, change, plan.fresh, plan.is_stale)
+        writes += _run_writes(spark, change, plan.fresh, plan.is_stale)
     if plan.published is not None:
-        rejected += _ingest_published(spark, change, plan.published, report)
+        writes.append(_published_write(spark, change, plan.published, rejected))
+    _write_at_once(reports, writes)
     if plan.pointed:
-        rejected += make_points(spark, change, plan.pointed, report)
+        rejected += _make_points(spark, change, plan.pointed, reports)
     _quarantine(spark, change, rejected, plan)
     return _check_row_counts(change.now, plan, checked)
 
 
-def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], report: Report) -> None:
-    for step in steps:
-        frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
-        rows = write_table(change, step.make(frames).coalesce(1), step.table)
-        report(f"{count_text(rows, 'row')} of {step.table.name}.")
+def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], reports: _Reports) -> None:
+    frames = gold_frames(spark, change.now, steps)
+
+    def write(step: GoldStep, frames: Frames) -> int:
+        return write_table(change, step.make(frames).coalesce(1), step.table)
+
+    _write_at_once(reports, [(step.table, partial(write, step, frames)) for step in steps])
 
 
 def take_samples(
     spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, report: Report
-) -> list[DataFrame]:
-    """Write bronze. Returns the rejected rows: of files at once, of rows where fewer were written than read."""
-    names = [run.name for run in runs]
-    rejected = [ingest.rejected_files(spark, checked.problems)] if checked.problems else []
-    for name, table in BRONZE.items():
-        samples = ingest.read_samples(spark, table, [str(path) for path in checked.sound[name]])
-        if not checked.rows[name]:
-            change.put(table, names)
-            continue
-        rows = write_table(change, ingest.sound_samples(samples, table), table, names)
-        report(f"{count_text(rows, 'row')} of {name}.")
-        if rows < checked.rows[name]:
-            rejected.append(ingest.rejected_samples(samples, table))
+) -> Rejected:
+    """Write bronze, and return the rejected rows."""
+    rejected: Rejected = []
+    _write_at_once(_Reports(report), _sample_writes(spark, change, runs, checked, rejected))
     return rejected
 
 
-def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], is_stale: bool = False) -> None:
-    """Write the table of runs from manifests. In a lake of earlier steps the other manifests are read again."""
+def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun]) -> None:
+    """Write the tables of manifests."""
+    _write_at_once(_Reports(None), _run_writes(spark, change, runs))
+
+
+def _sample_writes(
+    spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, rejected: Rejected
+) -> list[TableWrite]:
+    """Return what writes bronze. Adds the rejected rows: of files at once, of rows where fewer were written than
+    read."""
     names = [run.name for run in runs]
-    listed, entrants = (read_table(spark, change.before, each) for each in (RUN, ENTRANT))
-    if is_stale:
-        listed, entrants = ingest.reread_manifests(listed), ingest.reread_contestants(listed)
-    fresh = ingest.run_table(spark, runs), ingest.entrant_table(spark, runs)
-    for table, before, added in ((RUN, listed, fresh[0]), (ENTRANT, entrants, fresh[1])):
-        write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
+    if checked.problems:
+        rejected.append(ingest.rejected_files(spark, checked.problems))
+
+    def write(table: LakeTable) -> int:
+        if not checked.rows[table.name]:
+            return change.put(table, names)
+        samples = ingest.read_samples(spark, table, [str(path) for path in checked.sound[table.name]])
+        if checked.rows[table.name] <= FEW_ROWS:
+            samples = samples.coalesce(1)
+        rows = write_table(change, ingest.sound_samples(samples, table), table, names)
+        if rows < checked.rows[table.name]:
+            rejected.append(ingest.rejected_samples(samples, table))
+        return rows
+
+    return [(table, partial(write, table)) for table in BRONZE.values()]
 
 
-def _ingest_published(spark: SparkSession, change: LakeChange, text: str, report: Report) -> list[DataFrame]:
-    """Write the published figures, and return the rejected ones."""
-    read = published.read_figures(published.printed_figures(spark, text))
-    rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
-    report(f"{count_text(rows, 'row')} of {PUBLISHED.name}.")
-    return [published.rejected_figures(read)]
+def _run_writes(
+    spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], is_stale: bool = False
+) -> list[TableWrite]:
+    """Return what writes the tables of manifests. In a lake of earlier steps the other manifests are read again."""
+    names = [run.name for run in runs]
+
+    def write(table: LakeTable) -> int:
+        before, added = read_table(spark, change.before, table), ingest.manifest_table(spark, table, runs)
+        if is_stale:
+            before = ingest.reread(table, read_table(spark, change.before, RUN))
+        return write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
+
+    return [(table, partial(write, table)) for table in ingest.MANIFEST_TABLES]
 
 
-def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], report: Report) -> list[DataFrame]:
-    """Write silver. Scenarios with new points are rewritten, with their other points."""
+def _published_write(spark: SparkSession, change: LakeChange, text: str, rejected: Rejected) -> TableWrite:
+    """Return what writes the published figures. Adds the rejected ones."""
+
+    def write() -> int:
+        read = published.read_figures(published.printed_figures(spark, text))
+        rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
+        if rows < published.figures_in(text):
+            rejected.append(published.rejected_figures(read))
+        return rows
+
+    return PUBLISHED, write
+
+
+def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], report: Report) -> Rejected:
+    """Write silver, and return the rejected points."""
+    return _make_points(spark, change, runs, _Reports(report))
+
+
+def _make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], reports: _Reports) -> Rejected:
+    """Write silver, and return the rejected points. Scenarios with new points are rewritten, with their other
+    points."""
     now = change.now
     tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
     tables |= {each.name: read_table(spark, now, each) for each in (RUN, ENTRANT)}
@@ -200,7 +305,10 @@ def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], re
     operations = timed_operations(tables).persist()
     others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
     rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
-    report(f"{count_text(rows, 'row')} of {POINT.name}.")
+    reports.add_written(POINT, rows)
+    measured = read_table(spark, change.now, POINT, scenario=scenarios).filter(F.col("run").isin(list(runs)))
+    rows = write_table(change, over_time(measured, tables).coalesce(1), SECOND, runs)
+    reports.add_written(SECOND, rows)
     return [broken_points(operations)]
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ostler.log.metrics import LogMetrics, LogStatus
 from ostler.model.counters import ForceCounters
+
+_HUNDREDTHS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,23 @@ def log_performance(status: LogStatus, metrics: LogMetrics, forces: ForceCounter
         status.in_use_percent,
         status.utilisation_percent,
     )
+
+
+def log_values(status: LogStatus, metrics: LogMetrics, forces: ForceCounters, durable_lsn: int) -> dict[str, int]:
+    """Return the states of the log that are published on system topics (DISK, Log)."""
+    return {
+        "log_allocated_bytes": status.allocated_extents * status.extent_bytes,
+        "log_bytes_max": status.capacity_bytes,
+        "log_write_latency_us": int(forces.short_average) >> 10,
+        "log_in_use_percent": status.in_use_percent * _HUNDREDTHS,
+        "log_utilisation_percent": status.utilisation_percent * _HUNDREDTHS,
+        "log_media_mb": status.media_bytes >> 20,
+        "log_reusable_mb": status.reusable_bytes >> 20,
+        "log_archive_mb": status.archive_bytes >> 20,
+        "log_write_bytes": int(metrics.write_bytes_average),
+        "log_durable_lsn": durable_lsn,
+        "log_slowest_us": int(forces.max_us),
+    }
 
 
 def log_counts(status: LogStatus, metrics: LogMetrics, forces: ForceCounters) -> dict[str, int]:

@@ -50,6 +50,7 @@ from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection, QueueManagerSettings, new_qm_ini
 from ostler.server.log_statistics import log_counts
 from ostler.server.manager_core import ManagerCore
+from ostler.server.resource_publisher import ResourcePublisher
 from ostler.server.security.guard import ServerGuard
 from ostler.server.security.users import Users
 from ostler.server.statistics_writer import StatisticsWriter
@@ -59,7 +60,7 @@ from ostler.server.storage.housekeeping import Housekeeping
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.storage.memory_limits import long_message_bytes_max
 from ostler.server.storage.real_disk import RealDisk
-from ostler.server.storage.space_quota import manager_disk
+from ostler.server.storage.space_quota import QuotaDisk, manager_disk
 from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
@@ -147,12 +148,12 @@ def _refuse_without_log(disk: Disk, log_directory: str) -> None:
 
 
 def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> tuple[Disk, str]:
-    """Return the disk that holds the log, and the log's directory on it. `data` is the disk of the queue manager."""
+    """Return the disk that holds the log, and the log's directory on it. It shares the limit of the disk for data."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
         return RealDisk(base), directories.directory_name(directory.name)
-    return data, LOG_DIRECTORY
+    return data if isinstance(data, QuotaDisk) else RealDisk(directory.path), LOG_DIRECTORY
 
 
 class QueueManager(ManagerCore):
@@ -242,6 +243,8 @@ class QueueManager(ManagerCore):
         self.started_at = time.time()
         self.statistics_writer.begin()
         self.housekeeping.start()
+        self.resource_publisher = ResourcePublisher(self, self._log_path())
+        self.resource_publisher.begin()
         self.search = SearchThread(self)
         engine.owner_signal.waker = self.search.notify
         self.collect_notices()
@@ -253,6 +256,12 @@ class QueueManager(ManagerCore):
                 "ended, and no application had been told that it was durable. If you suspect the disk, look for "
                 "missing messages."
             )
+        if report.is_page_restored:
+            self.note(
+                "AMQ7236W: A page of the log was spoiled while it was written again, and was restored from its copy. "
+                "Nothing is lost. The device does not write pages of 4 KB whole or not at all: do not use "
+                "LogWriteIntegrity=SingleWrite with it."
+            )
         self.restart = RestartSummary(
             report.records,
             replay.messages,
@@ -261,6 +270,10 @@ class QueueManager(ManagerCore):
             report.dropped_bytes,
             time.monotonic() - began,
         )
+
+    def _log_path(self) -> Path:
+        """Return a directory of the log's file system."""
+        return Path(self.settings.log.path) if self.settings.log.path else self.directory.path
 
     def _remove_leftover_directories(self, replay: JournalReplay) -> None:
         """Remove the files of temporary queues, and the directories of queues that the log records as deleted.
@@ -328,6 +341,7 @@ class QueueManager(ManagerCore):
         self.running = False
         for callback in self.on_stopping:
             callback()
+        self.resource_publisher.stop()
         self.housekeeping.stop()
         self.search.stop()
         if mode != "preemptive" and not self.writer.failure:

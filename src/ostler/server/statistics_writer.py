@@ -24,6 +24,7 @@ from ostler.observe.message_builder import ReportingInterval
 from ostler.observe.statistics import difference
 from ostler.observe.statistics_messages import (
     ChannelInterval,
+    IntervalMarks,
     MessageChannelInterval,
     QueueInterval,
     channel_statistics,
@@ -163,11 +164,12 @@ class StatisticsWriter:
                 return []
             verbs = difference(verb_counts(engine.counters), before)
             manager = difference(engine.statistics.counts(), engine.statistics.manager_base)
-            high = engine.statistics.connections_high
+            subscriptions = engine.topics.counts.of_statistics
+            marks = IntervalMarks(engine.statistics.connections_high, subscriptions.high, subscriptions.low)
             engine.begin_verb_statistics()
         if not any(verbs.values()) and not any(manager.values()):
             return []
-        return [mqi_statistics(about, verbs, manager, high, extras)]
+        return [mqi_statistics(about, verbs, manager, marks, extras)]
 
     def _queue_intervals(self) -> list[QueueInterval]:
         """Return the intervals of queues that were active, and begin a new one for all, in slices."""

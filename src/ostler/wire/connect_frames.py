@@ -16,6 +16,7 @@ from ostler.wire.payload_codec import CHANNEL_BYTES, NAME_BYTES, PayloadReader, 
 KEY_RESET_VERSION: Final = 3  # of the protocol: clients may ask for new keys
 KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC and KeyResetCount
 KEY_RESET_BYTES_MAX: Final = 999_999_999
+_KEY_RESET_FIELD_BYTES: Final = 4
 USER_BYTES_MAX: Final = 1024
 PASSWORD_BYTES_MAX: Final = 1024
 
@@ -59,7 +60,7 @@ def decode_hello(payload: bytes) -> Hello:
     hello.heartbeat_seconds = reader.count(1 << 30)
     hello.conversations_max = reader.count((1 << 31) - 1)
     hello.channel = reader.name(CHANNEL_BYTES)
-    if hello.version >= KEY_RESET_VERSION and reader.at != reader.end:
+    if hello.version >= KEY_RESET_VERSION and reader.end - reader.at == _KEY_RESET_FIELD_BYTES:
         hello.key_reset_bytes = reader.count(KEY_RESET_BYTES_MAX)
     reader.check_end()
     return hello

@@ -20,7 +20,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
 from mypy_extensions import i16, i32, i64
 
 HEADER_BYTES: Final = 16
-PROTOCOL_VERSION: Final = 3  # 2: subscriptions; 3: new keys for clients (REKEY)
+PROTOCOL_VERSION: Final = 3  # 2: subscriptions; 3: new keys for clients (REKEY), counts of calls (COUNT_CALL)
 MAGIC: Final = b"OSTL"
 
 # Types of frames.
@@ -49,6 +49,7 @@ SUBSCRIBE: Final = 22
 SUBSCRIPTION_REQUEST: Final = 23
 PUBLISH: Final = 24
 PUBLISH1: Final = 25
+COUNT_CALL: Final = 26
 HEARTBEAT: Final = 30
 NOTICE: Final = 31
 FAREWELL: Final = 32
@@ -91,6 +92,7 @@ TYPE_NAMES: Final = {
     SUBSCRIPTION_REQUEST: "SUBSCRIPTION_REQUEST",
     PUBLISH: "PUBLISH",
     PUBLISH1: "PUBLISH1",
+    COUNT_CALL: "COUNT_CALL",
     HEARTBEAT: "HEARTBEAT",
     NOTICE: "NOTICE",
     FAREWELL: "FAREWELL",

@@ -111,7 +111,8 @@ def numbers_payload(values: list[int]) -> bytes:
     """Encode a payload of numbers.
 
     CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to commit or 0 to back out), CREDIT (request,
-    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options).
+    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options),
+    COUNT_CALL (1 for MQCB or 2 for MQCTL, operation, handle, 1 for done or 0 for failed).
     """
     writer = PayloadWriter()
     for value in values:

@@ -10,6 +10,8 @@ from ostler.wire.object_frames import SELECTION_BYTES_MAX, OpenReply, read_open_
 from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, PayloadWriter
 
 SUBSCRIPTIONS_VERSION: Final = 2
+# From this version on clients report their calls of MQCB and MQCTL, which they execute on their own.
+COUNT_CALL_VERSION: Final = 3
 USER_BYTES: Final = 12
 IDENTIFIER_BYTES: Final = 24
 TOKEN_BYTES: Final = 32

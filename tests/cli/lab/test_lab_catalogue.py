@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ostler.cli.main import main
+from ostler.lab.scenarios.loader import catalogue
 
 
 def run(*arguments: str) -> int:
@@ -28,8 +29,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_list_has_a_line_for_each_scenario_and_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 133
-    assert counts.startswith("133 scenarios: ")
+    measured = [each.id for each in catalogue().scenarios.values() if each.is_measured]
+    assert [line.split()[0] for line in lines] == measured
+    assert counts.startswith(f"{len(measured)} scenarios: ")
     line = next(each for each in lines if each.startswith("zos-clus-bind-on-open "))
     assert "cluster" in line
     assert "needs clusters" in line
@@ -39,7 +41,7 @@ def test_list_has_a_line_for_each_scenario_and_counts_them(capsys: pytest.Captur
 def test_list_with_the_other_entries(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "--all") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 150
+    assert len(lines) == len(catalogue().scenarios)
     assert counts.endswith("17 other entries.")
     assert run("list", "--state", "not-measured", "--json") == 0
     kinds = {json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()}
@@ -54,6 +56,20 @@ def test_filters_are_combined(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     assert run("list", "--family", "trusted", "--report", "zos-v71") == 0
     assert capsys.readouterr().out == "0 scenarios: 0 can run today.\n"
+
+
+def test_a_named_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", "@spark") == 0
+    *lines, counts = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["spark-queues", "spark-steps"]
+    assert counts == "2 scenarios: 2 can run today."
+    assert run("list", "@spar") == 2
+    assert "there is no set '@spar'. Did you mean @spark?" in capsys.readouterr().err
+
+
+def test_named_sets_are_listed_on_a_terminal(terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", "--family", "trusted") == 0
+    assert "@micro: parts of the queue manager by themselves" in capsys.readouterr().out
 
 
 def test_runnable_and_state_agree(capsys: pytest.CaptureFixture[str]) -> None:

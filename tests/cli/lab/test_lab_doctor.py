@@ -101,3 +101,17 @@ def test_a_table_for_a_terminal_has_all_words() -> None:
         "within limits: cores",
     ):
         assert words in shown
+
+
+def test_the_tuning_of_a_queue_manager(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTLER_DATA", str(tmp_path))
+    assert main(["crtmqm", "-lp", "4", "QM1"]) == 0
+    capsys.readouterr()
+    assert doctor("-m", "QM1", "--json") == 0
+    by_name = {each["name"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert by_name["log size"]["found"].startswith("4 primary files")
+    assert by_name["log use"]["verdict"] == "unknown"
+    assert main(["lab", "doctor", "-m", "NOSUCH"]) != 0
+    assert "There is no queue manager NOSUCH" in capsys.readouterr().err

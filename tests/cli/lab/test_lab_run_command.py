@@ -16,6 +16,7 @@ from tests.lab.runner.simulated_experiment import Script
 from ostler.cli.main import main
 from ostler.lab.runner.contract import RunAborted, RunContext
 from ostler.lab.scenarios.families import FAMILIES
+from ostler.lab.scenarios.sets import SETS, ScenarioSet
 from ostler.lab.store.run_reader import RunCondition, StoredRun, read_run, stored_runs
 from ostler.lab.store.segments import RunNotWritten
 
@@ -320,3 +321,29 @@ class TestRefused:
         out, err = capsys.readouterr()
         assert "is complete: there is nothing to resume. Start a new run." in err
         assert out == ""
+
+
+def test_a_named_set_stands_for_its_scenarios(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(SETS, "two", ScenarioSet("two", "a test", ("client-rr-np", "client-rated-np")))
+    assert main(["lab", "run", "@two", "client-rr-np", *SHORT]) == 0
+    runs = sorted("-".join(each.name.split("-")[:3]) for each in Path("lab-runs").iterdir())
+    assert runs == ["client-rated-np", "client-rr-np"], "each once"
+    assert main(["lab", "run", "@twoo", *SHORT]) == 2
+    assert "there is no set '@twoo'. There are: @micro" in capsys.readouterr().err
+
+
+def test_the_retired_command_names_its_successor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "request-reply", "--quick"]) == 2
+    assert capsys.readouterr().err == "ostler: there is no command bench any more. Use this: ostler lab run @bench\n"
+
+
+def test_a_family_whose_package_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runner = "ostler.pipeline.families.nothing:experiment"
+    monkeypatch.setitem(FAMILIES, "request-reply", replace(FAMILIES["request-reply"], runner=runner))
+    assert main(["lab", "run", "client-rr-np", *SHORT]) == 1
+    said = capsys.readouterr().err
+    assert "client-rr-np needs the package ostler.pipeline.families.nothing: pip install 'ostler[pipeline]'" in said

@@ -60,6 +60,13 @@ def test_mqserver_leads_there(isolated: RunningQueueManager) -> None:
     assert program("get", "A", environment=environment).stdout == b"hello\n"
 
 
+def test_resources_are_shown_to_clients(isolated: RunningQueueManager) -> None:
+    where = ["--connection", isolated.connection_name, "--channel", isolated.channel]
+    done = program("amqsrua", "-m", "NET", *where, "-c", "CPU", "-t", "QMgrSummary", "-n", "1")
+    assert b"RAM total bytes - estimate for queue manager " in done.stdout
+    assert b"interval " in done.stdout
+
+
 def test_local_programs_need_no_address(isolated: RunningQueueManager) -> None:
     environment = {"OSTLER_DATA": str(isolated.data)}
     program("put", "A", "NET", "-m", "hello", environment=environment)

@@ -377,6 +377,18 @@ def test_tls_is_what_somebody_asks_for() -> None:
     assert tls_settings(bare, plain, environment) == TlsSettings("ANY_TLS13", "/keys", "mine")
 
 
+def test_new_keys_are_asked_for_as_the_program_or_the_environment_says() -> None:
+    own, bare = TlsSettings("ANY_TLS13", key_reset_bytes=50_000), TlsSettings("ANY_TLS13")
+    environment = {"MQSSLRESET": "70000"}
+    for settings, count in ((own, 50_000), (bare, 70_000)):
+        found = tls_settings(ConnectParameters(tls=settings), Endpoint("h"), environment)
+        assert found is not None
+        assert found.key_reset_bytes == count
+    for text in ("many", "-1", "1000000000"):
+        with refused(mq.MQRC_SSL_KEY_RESET_ERROR):
+            tls_settings(ConnectParameters(tls=bare), Endpoint("h"), {"MQSSLRESET": text})
+
+
 def test_a_channel_with_exits_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "ccdt.json"
     for exits in ({"security": {"name": "check"}}, {"send": [{"name": "pack"}]}, {"receive": [{"name": "unpack"}]}):

@@ -134,6 +134,24 @@ def test_tls_options(memory: Memory) -> None:
     found = parameters(memory, cd=cd, sco=without_label).tls
     assert found is not None
     assert found.certificate_label == "of the channel"
+    assert found.key_reset_bytes == 0
+
+
+def test_the_key_reset_count(memory: Memory) -> None:
+    cd = structure(MQCD, ConnectionName="h", SSLCipherSpec="ANY_TLS12")
+    for given in (
+        structure(MQSCO, KeyRepository="/keys", KeyResetCount=50_000),
+        structure(MQSCO, 2, KeyResetCount=50_000),
+    ):
+        found = parameters(memory, cd=cd, sco=given).tls
+        assert found is not None
+        assert found.key_reset_bytes == 50_000
+    by_table = parameters(memory, sco=structure(MQSCO, KeyRepository="/keys", KeyResetCount=50_000)).tls
+    assert by_table == TlsSettings(key_repository="/keys", key_reset_bytes=50_000)
+    for count in (-1, 1_000_000_000):
+        with pytest.raises(MQError) as caught:
+            parameters(memory, cd=cd, sco=structure(MQSCO, KeyResetCount=count))
+        assert caught.value.reason == mqc.MQRC_SSL_KEY_RESET_ERROR
 
 
 def test_tls_for_a_channel_that_a_table_names(memory: Memory) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.lab.families.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
+from ostler.lab.families.load_points import LoadPoint, load_point, session_point
+from ostler.lab.families.publish_points import one_way_point, publish_point
+from ostler.lab.families.set_up.queue_manager_plans import LOGS_BYTES_MAX, fitted_log
 from ostler.lab.load import spec
-from ostler.lab.runner.contract import GET
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, Scenario
 from ostler.lab.scenarios.steps import steps
@@ -63,7 +64,8 @@ def test_every_step_is_a_load_that_can_be(scenario: Scenario, is_quick: bool) ->
         assert point.body_bytes >= 1
         assert point.managers in (1, 10)
         assert point.manager.log.primary_files >= 2
-        assert point.manager.log.primary_files * point.manager.log.file_bytes() * point.managers <= 3 << 30
+        fitted = fitted_log(point.manager.log, point.managers, LOGS_BYTES_MAX)
+        assert fitted.primary_files * fitted.file_bytes() * point.managers <= LOGS_BYTES_MAX
 
 
 def test_request_reply_as_the_report_has_it() -> None:
@@ -113,12 +115,6 @@ def test_options_that_are_compared() -> None:
     assert {each.manager.cipher_spec for each in of("rr-cc-tls-np", True)} == {"", "ECDHE_RSA_AES_256_GCM_SHA384"}
     systems = {(each.persistent, each.on_tmpfs) for each in of("rr-bb-filesystem")}
     assert systems == {(False, False), (True, False), (True, True)}
-    units = [(each.units, each.manager.stanzas["TuningParameters"]) for each in of("implicit-syncpoint-by-apps")]
-    assert (spec.NOBODY, {"ImplSyncOpenOutput": "2"}) in units
-    assert (spec.NOBODY, {"ImplSyncOpenOutput": "OFF"}) in units
-    assert (spec.EVERYBODY, {"ImplSyncOpenOutput": "OFF"}) in units
-    workloads = [(each.persistent, each.body_bytes) for each in of("appl-generation-comparison")]
-    assert workloads == [(False, 2048), (True, 20_480)]
 
 
 def test_logs_that_are_compared() -> None:
@@ -130,44 +126,6 @@ def test_logs_that_are_compared() -> None:
     }
 
 
-def test_producers_and_consumers() -> None:
-    found = of("p2p-multi-np")
-    assert [(each.requesters, each.responders, each.pairs) for each in found][:3] == [(1, 1, 1), (2, 2, 2), (4, 4, 4)]
-    assert (found[0].kind, found[0].rate_per_second, found[0].main_operation) == (spec.ONE_WAY, 1600.0, GET)
-    plain, asynchronous = of("zos-svrconn-sharecnv0")[0], of("zos-svrconn-sharecnv1")[0]
-    assert (plain.conversations, plain.async_put, plain.read_ahead) == (0, False, False)
-    assert (asynchronous.conversations, asynchronous.async_put, asynchronous.read_ahead) == (1, True, True)
-    assert "DEFPRESP(ASYNC) DEFREADA(YES)" in asynchronous.manager.commands[0]
-
-
 def test_sessions_keep_the_rate_of_their_round_trips() -> None:
     found = of("client-short-session")[0]
     assert (found.session_round_trips, found.rate_per_second) == (5, 0.2)
-
-
-@pytest.mark.parametrize(("name", "persistent"), [("pubsub-1n-np", False), ("pubsub-1n-pm", True)])
-def test_one_publisher_has_many_subscribers(name: str, persistent: bool) -> None:
-    found = of(name)
-    assert {(each.requesters, each.pairs, each.persistent) for each in found} == {(1, 1, persistent)}
-    assert [each.responders for each in found] == [each.subscribers for each in found]
-    assert {4, 8, 12, 16, 48, 80} <= {each.subscribers for each in found}
-    assert {each.main_operation for each in found} == {GET}
-    assert {each.units for each in found} == {spec.EVERYBODY if persistent else spec.NOBODY}
-    for each in found:
-        queues = [command for command in each.manager.commands if "LAB.SUBSCRIBER." in command]
-        assert len(queues) == each.subscribers
-        assert each.parameters == {"subscribers": str(each.subscribers), "topics": "1"}
-        assert each.manager.cores == 0
-
-
-@pytest.mark.parametrize(("name", "rate"), [("pubsub-multi-np", 1600), ("pubsub-multi-pm", 400)])
-def test_triplets_publish_at_a_rate_each(name: str, rate: int) -> None:
-    found = of(name)
-    assert [each.requesters for each in found] == [each.responders for each in found] == [each.pairs for each in found]
-    assert {each.subscribers for each in found} == {1}
-    assert {each.rate_per_second for each in found} == {rate}, "of each publisher"
-
-
-@pytest.mark.parametrize("name", ["pubsub-1n-cores-np", "pubsub-multi-cores-np"])
-def test_cores_are_those_of_the_queue_manager(name: str) -> None:
-    assert {each.manager.cores for each in of(name)} >= {2, 4, 8}

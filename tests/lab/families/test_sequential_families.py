@@ -14,7 +14,8 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
-from ostler.lab.families.connect_rate import DECISION_TIME, DISCONNECT
+from ostler.lab.common.channel_rules import user_name, user_rules
+from ostler.lab.families.connect_rate import DECISION_TIME, DISCONNECT, decision_ns, rule_table
 from ostler.lab.families.connection_scaling import shared_by
 from ostler.lab.families.footprint import CHANNELS
 from ostler.lab.families.held_connections import (
@@ -31,12 +32,14 @@ from ostler.lab.families.object_storage import (
     MEMORY_PER_OBJECT,
     definitions,
 )
+from ostler.lab.families.open_storage import MEMORY_PER_MESSAGE
 from ostler.lab.families.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.families.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
 from ostler.lab.families.restart import PROCESS, RECORDS, RESTART, Restarts, RestartTimes
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import TaskProcess
 from ostler.lab.families.verb_timing import MAIN
+from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
@@ -58,7 +61,9 @@ from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step, steps
 from ostler.lab.store.rows import OperationRow
+from ostler.model.constants import MQUSRC_MAP
 from ostler.model.errors import MQError
+from ostler.security.channel_authentication import default_rules
 
 
 class Silent:
@@ -70,7 +75,7 @@ class Silent:
 
 @dataclass(frozen=True)
 class Point:
-    """What one run of one entrant came to."""
+    """What one run of one contestant came to."""
 
     point_spec: PointSpec
     roles: list[str]
@@ -200,18 +205,55 @@ def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
             assert {PUT_TIME, GET_TIME} <= set(point.results)
 
 
+@pytest.mark.parametrize("control", ["COMPAT", "V6COMPAT"])
+def test_jms_publications_are_read_by_property_control(control: str, tmp_path: Path) -> None:
+    chosen = {"property_control": [control], "programs": ["JMS publish/subscribe"]}
+    with sat("v6compat-properties", tmp_path, chosen) as (experiment, planned):
+        found = experiment.contestants()
+        assert {each.kind for each in found} == {ContestantKind.OSTLER}, "no limit has publications"
+        assert f"PROPCTL({control})" in experiment.configuration["queue manager"]
+        for contestant in found:
+            (point,) = measured(experiment, contestant, planned[0])
+            assert set(point.operations()) == {PUT, GET}
+            assert all(each.agrees and each.drivers for each in point.settled)
+            assert point.results[HEADER_BYTES] > 200, "folders mcd, jms and usr"
+
+
 @pytest.mark.slow
 def test_connecting_costs_what_the_rules_cost(tmp_path: Path) -> None:
     with sat("chlauth-connect-cost", tmp_path, {"rules": ["30"]}) as (experiment, planned):
-        ours, bare = experiment.contestants()
-        (point,) = measured(experiment, ours, planned[0])
-        assert point.roles == ["driver", "queue-manager"]
-        assert set(point.operations()) == {CONNECT, DISCONNECT}
+        ours, disabled, bare = experiment.contestants()
+        (point,), (baseline,) = (measured(experiment, each, planned[0]) for each in (ours, disabled))
+        for each in (point, baseline):
+            assert each.roles == ["driver", "queue-manager"]
+            assert set(each.operations()) == {CONNECT, DISCONNECT}
+            assert [(check.what, check.agrees) for check in each.settled] == [("connections", True)]
         assert point.results[DECISION_TIME] > 0
-        assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
+        assert DECISION_TIME not in baseline.results, "nothing is decided with CHLAUTH(DISABLED)"
+        assert "CLNTUSER" in experiment.configuration["queue manager"]
         (limit,) = measured(experiment, bare, planned[0])
         assert limit.operations()[CONNECT] > 0
         assert DECISION_TIME not in limit.results
+
+
+@pytest.mark.slow
+def test_channel_authentication_is_on_or_off(tmp_path: Path) -> None:
+    with sat("chlauth-on-off", tmp_path, {}) as (experiment, planned):
+        ours, _ = experiment.contestants()
+        found = {str(step.points["channel_authentication"]): measured(experiment, ours, step)[0] for step in planned}
+        assert (DECISION_TIME in found["ENABLED"].results, DECISION_TIME in found["DISABLED"].results) == (True, False)
+        assert all(each.operations()[CONNECT] > 0 for each in found.values())
+
+
+def test_users_are_admitted_to_three_channel_names() -> None:
+    names = {str(each.attributes["CHLAUTH"]) for each in (*default_rules(), *user_rules("SYSTEM.*", 100))}
+    assert len(names) == catalogue().find("chlauth-restart").parameters["channels"] == 3
+    table = rule_table(user_rules("LAB.SVRCONN", 50, "lab"))
+    decision = table.decide("LAB.SVRCONN", "127.0.0.1", "", user_name(49), None, None)
+    assert (decision.source, decision.user) == (MQUSRC_MAP, "lab")
+    assert decision_ns(table, "LAB.SVRCONN", "127.0.0.1", user_name(49)) > 0
+    with pytest.raises(LoadFailed, match=r"refuse user1 on SYSTEM\.DEF\.SVRCONN"):
+        decision_ns(table, "SYSTEM.DEF.SVRCONN", "127.0.0.1", user_name(1))
 
 
 @pytest.mark.slow
@@ -256,12 +298,37 @@ def test_connections_are_kept_and_their_memory_told(tmp_path: Path) -> None:
         shared, alone = (measured(experiment, ours, step)[0] for step in planned)
         for point in (shared, alone):
             assert point.point_spec.clients == 500
+            assert point.point_spec.parameters["open queues of a connection"] == "3"
+            opens = next(each.value for each in point.metrics if each.name == "opens")
+            assert opens >= 3 * 500, "each connection opens three queues"
             assert point.results[MEMORY_AT_START] > 1_000_000
             assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
         assert shared.results[MEMORY_PER_CHANNEL] == pytest.approx(10 * shared.results[MEMORY_PER_CONNECTION])
         assert alone.results[MEMORY_PER_CHANNEL] == alone.results[MEMORY_PER_CONNECTION] > 0
         (limit,) = measured(experiment, bare, planned[0])
         assert limit.operations() == {CONNECT: 510}
+
+
+@pytest.mark.slow
+def test_connections_open_more_than_32_queues(tmp_path: Path) -> None:
+    chosen = {"open_objects": ["0", "33"], "connection": ["local", "client, SHARECNV(1)"]}
+    with sat("zos-storage-open-objects", tmp_path, chosen) as (experiment, planned):
+        ours = next(iter(experiment.contestants()))
+        points = [measured(experiment, ours, step)[0] for step in planned]
+        assert [each.point_spec.clients for each in points] == [500, 100, 500, 100]
+        for none, many in (points[:2], points[2:]):
+            assert many.results[MEMORY_PER_CONNECTION] > none.results[MEMORY_PER_CONNECTION]
+
+
+@pytest.mark.slow
+def test_units_of_work_are_held_and_backed_out(tmp_path: Path) -> None:
+    with sat("zos-storage-unit-of-work", tmp_path, {"unit_messages": ["20"]}) as (experiment, planned):
+        (ours,) = experiment.contestants()
+        (point,) = measured(experiment, ours, planned[0])
+        assert point.operations() == {CONNECT: 4, "put": 1 + 3 * 20}
+        assert all(each.agrees for each in point.settled)
+        assert MEMORY_PER_MESSAGE in point.results
+        assert next(each.value for each in point.metrics if each.name == "backouts") >= 1
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.lab.load.answering_server import AnsweringServer
+from tests.lab.load.recorded import done_in
 
 from ostler.lab.load import spec
 from ostler.lab.load.client import LoadFailed
@@ -55,7 +56,7 @@ def test_round_trips_under_tls(
     server: AnsweringServer, authority: Authority, cipher_spec: str, block_bytes: int
 ) -> None:
     driver = start_driver(secured(server, authority, cipher_spec, block_bytes))
-    assert driver.round(0.0).done == server.accepted == 3
+    assert done_in(driver) == server.accepted == 3
     recorder = driver.run(Timeline.starting(time.perf_counter_ns(), 0, 0.05, 0), lambda moment: None)
     rows = [row for phase in recorder.phases for row in phase.rows(0) if isinstance(row, OperationRow)]
     assert sum(row.count for row in rows) >= 3

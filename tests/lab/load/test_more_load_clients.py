@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.lab.load.recorded import latencies_ns
 
 from ostler.lab.load.amqp.client import AmqpClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
@@ -68,7 +69,7 @@ def test_a_redis_requester_pushes_and_waits(piecewise: bool) -> None:
     reply = b":1\r\n" + command(b"transient:reply:3", b"1\n" + reply_for(1, 20))
     second = command(b"LPUSH", b"transient:request:1", b"transient:reply:3 2\n" + reply_for(2, 20)) + wait
     assert fed(client, reply, piecewise, 130) == second
-    assert pace.latencies_ns == [30]
+    assert latencies_ns(pace) == [30]
 
 
 @both_ways
@@ -171,11 +172,11 @@ def test_an_mqtt_requester_waits_for_both(piecewise: bool) -> None:
     properties = mqtt.request_properties(b"lab/1/reply/5")
     assert client.begin(10) == mqtt.publish(b"lab/1/request/0", 1, properties, b"1", reply_for(1, 20))
     assert fed(client, mqtt.acknowledge(1), piecewise, 20) == b""
-    assert pace.latencies_ns == [], "the reply is not there"
+    assert latencies_ns(pace) == [], "the reply is not there"
     reply = mqtt.publish(b"lab/1/reply/5", 77, b"", b"1", reply_for(1, 20))
     second = mqtt.publish(b"lab/1/request/1", 2, properties, b"2", reply_for(2, 20))
     assert fed(client, reply, piecewise, 30) == mqtt.acknowledge(77) + second
-    assert pace.latencies_ns == [20]
+    assert latencies_ns(pace) == [20]
     pace.goes_on = False
     reply = mqtt.publish(b"lab/1/reply/5", 78, b"", b"2", reply_for(2, 20))
     assert fed(client, reply, piecewise, 40) == mqtt.acknowledge(78)
@@ -203,7 +204,7 @@ def test_mqtt_without_acknowledgements(piecewise: bool) -> None:
     responder = MqttClient(running(0), False, 0, 1, 16, 0)
     answer = fed(responder, sent, piecewise)
     assert fed(requester, answer, piecewise, 7)[0] == mqtt.PUBLISH
-    assert pace.latencies_ns == [7]
+    assert latencies_ns(pace) == [7]
 
 
 def test_packet_ids_begin_again() -> None:
@@ -278,11 +279,11 @@ def test_a_persistent_stomp_requester_waits_for_both(piecewise: bool) -> None:
     reply = frame(b"MESSAGE", b"ack:ID\\c7\ncorrelation-id:IDx1-1\ncontent-length:16\n", reply_for(1, 16))
     answer = fed(client, reply, piecewise, 25)
     assert answer.startswith(frame(b"ACK", b"id:ID\\c7\n") + b"SEND\ndestination:/queue/durable.request.1\n")
-    assert pace.latencies_ns == [20]
+    assert latencies_ns(pace) == [20]
     reply = frame(b"MESSAGE", b"ack:a8\ncorrelation-id:IDx1-2\ncontent-length:16\n", reply_for(2, 16))
     assert fed(client, reply, piecewise, 30) == frame(b"ACK", b"id:a8\n"), "the receipt is not there"
     assert fed(client, frame(b"RECEIPT", b"receipt-id:2\n"), piecewise, 35).startswith(b"SEND\n")
-    assert pace.latencies_ns == [20, 10]
+    assert latencies_ns(pace) == [10, 20]
 
 
 @both_ways
@@ -304,7 +305,7 @@ def test_stomp_without_confirmations(piecewise: bool) -> None:
     reply = fed(responder, request, piecewise)
     assert b"receipt" not in reply
     assert fed(requester, reply.replace(b"SEND", b"MESSAGE", 1), piecewise, 9).startswith(b"SEND\n")
-    assert pace.latencies_ns == [9]
+    assert latencies_ns(pace) == [9]
 
 
 def test_a_reply_to_an_earlier_load_is_put_away() -> None:
@@ -313,7 +314,7 @@ def test_a_reply_to_an_earlier_load_is_put_away() -> None:
     client.begin(0)
     old = frame(b"MESSAGE", b"ack:a9\ncorrelation-id:other-1\ncontent-length:16\n", bytes(16))
     assert client.receive(old, 1) == frame(b"ACK", b"id:a9\n")
-    assert pace.latencies_ns == []
+    assert latencies_ns(pace) == []
 
 
 def test_stomp_errors_and_wrong_replies_are_told() -> None:

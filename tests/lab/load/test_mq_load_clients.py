@@ -253,7 +253,7 @@ class Wire:
 def test_jms_messages_have_the_properties_of_jms(manager: LabQueueManager, api: Connection, pipelined: bool) -> None:
     terms = MqTerms(1, BODY_BYTES, True, CHANNEL, pipelined, is_jms=True, responder_units=True)
     pace = Pace()
-    pace.begin_round(False, 1)
+    pace.goes_on, pace.active = False, 1
     requester = Wire(manager, MqRequester(pace, 5, terms))
     sent = requester.client.begin(0)
     requester.send(sent)

@@ -7,6 +7,7 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.lab.load.recorded import latencies_ns
 
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
 from ostler.lab.load.mq.client import MqCarrier, MqClient, MqTerms
@@ -14,6 +15,8 @@ from ostler.lab.load.mq.frames import MqReader, PutFrames
 from ostler.lab.load.mq.one_way import MqConsumer, MqProducer
 from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
 from ostler.lab.load.mq.session import MqSession
+from ostler.lab.load.pacing import Pacing
+from ostler.lab.runner.contract import ROUND_TRIP, SESSION
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQPMO_ASYNC_RESPONSE, MQPMO_NEW_MSG_ID, MQPMO_SYNCPOINT
 from ostler.model.structures.md import MQMD
 from ostler.wire import connect_frames, frames, object_frames, put_get_frames, replies, segments
@@ -21,9 +24,9 @@ from ostler.wire import connect_frames, frames, object_frames, put_get_frames, r
 GOOD = struct.pack("<ii", MQCC_OK, 0)
 
 
-def running(clients: int = 1) -> Pace:
-    pace = Pace()
-    pace.begin_round(True, clients)
+def running(clients: int = 1, main_operation: str = ROUND_TRIP) -> Pace:
+    pace = Pace(Pacing(main_operation))
+    pace.goes_on, pace.active = True, clients
     return pace
 
 
@@ -114,7 +117,7 @@ def test_a_requester_gets_by_the_message_id_of_its_put(piecewise: bool) -> None:
     answer = fed(client, got(bytes(24), MESSAGE_ID, reply_for(1, 16)), piecewise, 9)
     [(kind, _, put)] = read_frames(answer)
     assert (kind, struct.unpack_from("<i", put)) == (frames.PUT, (11,)), "the next pair of queues"
-    assert pace.latencies_ns == [9]
+    assert latencies_ns(pace) == [9]
 
 
 @both_ways
@@ -128,7 +131,7 @@ def test_a_pipelined_requester_sends_put_and_get_together(piecewise: bool) -> No
     own = MQMD.read_bytes(put[put_get_frames.PUT_MD :], "MsgId")
     assert own == get[put_get_frames.GET_CORRELATION_ID : put_get_frames.GET_GROUP_ID] != bytes(24)
     assert len(read_frames(fed(client, got(bytes(24), own, reply_for(1, 16)), piecewise, 3))) == 2
-    assert pace.latencies_ns == [3]
+    assert latencies_ns(pace) == [3]
 
 
 def test_a_pipelined_persistent_put_is_waited_for() -> None:
@@ -140,7 +143,7 @@ def test_a_pipelined_persistent_put_is_waited_for() -> None:
     assert MQMD.read_int(put[2][put_get_frames.PUT_MD :], "Persistence") == 1
     assert client.receive(got(bytes(24), own, reply_for(1, 16)), 5) == b""
     assert client.receive(put_reply(own), 8) != b""
-    assert pace.latencies_ns == [8]
+    assert latencies_ns(pace) == [8]
 
 
 def test_a_responder_works_verb_by_verb() -> None:
@@ -195,9 +198,9 @@ def test_a_requester_in_units_of_work_commits_put_and_get() -> None:
     assert [kind for kind, _, _ in read_frames(client.receive(got(bytes(24), MESSAGE_ID, reply_for(1, 16)), 3))] == [
         frames.COMMIT
     ]
-    assert pace.latencies_ns == [], "the get is not committed yet"
+    assert latencies_ns(pace) == [], "the get is not committed yet"
     assert [kind for kind, _, _ in read_frames(client.receive(committed(), 4))] == [frames.PUT]
-    assert pace.latencies_ns == [4]
+    assert latencies_ns(pace) == [4]
 
 
 @pytest.mark.parametrize("reply_first", [False, True])
@@ -211,9 +214,9 @@ def test_a_pipelined_requester_in_units_of_work_waits_for_both_commits(reply_fir
     first, second = (reply, committed()) if reply_first else (committed(), reply)
     assert client.receive(first, 1) == b""
     assert [kind for kind, _, _ in read_frames(client.receive(second, 2))] == [frames.COMMIT]
-    assert pace.latencies_ns == []
+    assert latencies_ns(pace) == []
     client.receive(committed(), 3)
-    assert pace.latencies_ns == [3]
+    assert latencies_ns(pace) == [3]
 
 
 def test_a_requester_with_its_own_reply_queue_takes_the_next_message() -> None:
@@ -252,7 +255,7 @@ def test_a_long_message_is_sent_and_read_in_segments() -> None:
     [(kind, request, _)] = read_frames(client.receive(heartbeat, 6))
     assert (kind, request) == (frames.HEARTBEAT | frames.REPLY, 7), "between segments"
     assert client.receive(pieces[2], 9)
-    assert client.pace.latencies_ns == [9]
+    assert latencies_ns(client.pace) == [9]
 
 
 ROOM = frames.SEGMENT_BYTES - frames.HEADER_BYTES
@@ -316,7 +319,7 @@ def test_a_producer_asks_what_became_of_its_batch() -> None:
     assert sent[0][2][put_get_frames.PUT_FIXED_BYTES :] == (77).to_bytes(8, "big") + bytes(8)
     assert pace.outstanding == 32
     client.receive(status_reply(32, 0), 100)
-    assert pace.latencies_ns == [23] * 32
+    assert latencies_ns(pace) == [23] * 32
     assert pace.completed == 32
     with pytest.raises(LoadFailed, match=r"put 31 of 32 messages and answered MQPUT with MQRC_Q_FULL \(2053\)"):
         client.receive(status_reply(31, 1), 100)
@@ -338,7 +341,7 @@ def test_a_consumer_gives_credit_for_what_it_took() -> None:
 
 
 def test_a_session_closes_its_queues_and_leaves() -> None:
-    pace = running()
+    pace = running(main_operation=SESSION)
     session = MqSession(pace, 0, MqTerms(1, 16, False, channel="CHANNEL", session_round_trips=1))
     assert session.begin(5) == b"", "there is no connection yet"
     opened(session)
@@ -352,10 +355,10 @@ def test_a_session_closes_its_queues_and_leaves() -> None:
         closed.append(struct.unpack_from("<i", payload)[0])
         answer = session.receive(replies.reply_frame(frames.CLOSE, 1, request, MQCC_OK, 0), 8)
     assert closed == [10, 11]
-    assert pace.latencies_ns == []
+    assert latencies_ns(pace) == []
     assert session.receive(replies.reply_frame(frames.DISCONNECT, 1, request, MQCC_OK, 0), 9) == b""
     assert session.is_over
-    assert pace.latencies_ns == [4]
+    assert latencies_ns(pace) == [4]
 
 
 def test_a_farewell_is_told_in_its_words() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.lab.load.client import LoadClient, Pace
-from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Pacing, Schedule
+from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, SINCE_DUE, SINCE_PUT, Pacing, Schedule
 from ostler.lab.load.spec import BARE, ONE_WAY, LoadSpec
 from ostler.lab.load.timeline import MEASURED, Timeline
 from ostler.lab.store.histogram import percentile_ns
@@ -127,7 +127,7 @@ def simulated(rate_per_second: float, stall_ns: int) -> tuple[OperationRow, dict
             now_ns += MILLISECOND_NS // 10
             pace.goes_on = now_ns < SECOND_NS
             asked = client.replied(now_ns)
-    rows = list(recorder.phases[MEASURED].rows(0))
+    rows = [row for row in recorder.phases[MEASURED].rows(0) if row.operation == pace.pacing.main_operation]
     operations = [row for row in rows if isinstance(row, OperationRow)]
     return operations[0], {row.bucket: row.count for row in rows if isinstance(row, LatencyRow)}
 
@@ -154,3 +154,39 @@ def test_without_a_stall_nothing_is_late() -> None:
     assert (rated.count, rated.late) == (1000, 0)
     assert rated.highest_ns == rated.lowest_ns == MILLISECOND_NS // 10
     assert sum(counts.values()) == 1000
+
+
+class TestSinceThePut:
+    """A requester sends when it has its reply and a period has passed since its last put."""
+
+    def test_a_quick_reply_is_followed_by_a_wait_of_the_rest_of_the_period(self) -> None:
+        schedule = Schedule(0, NEVER_NS, 1.0, 1, since_put=True)
+        assert schedule.take_due(0) == 0
+        schedule.begun(0, 5 * MILLISECOND_NS)
+        assert schedule.finish(0, 7 * MILLISECOND_NS) == NOT_DUE
+        assert schedule.next_ns() == SECOND_NS + 5 * MILLISECOND_NS, "and not a period after the time it was due"
+
+    def test_after_a_late_reply_the_next_request_is_due_at_once_and_only_one(self) -> None:
+        schedule = Schedule(0, NEVER_NS, 1.0, 1, since_put=True)
+        schedule.take_due(0)
+        schedule.begun(0, 0)
+        assert schedule.finish(0, 5 * SECOND_NS) == SECOND_NS
+        schedule.begun(0, 5 * SECOND_NS)
+        assert schedule.finish(0, 5 * SECOND_NS + 1) == NOT_DUE, "a fixed schedule would have four more to catch up"
+        assert schedule.next_ns() == 6 * SECOND_NS
+
+    def test_times_are_recorded_from_the_put_and_from_the_due_time(self) -> None:
+        for since_put, beside in ((True, SINCE_DUE), (False, SINCE_PUT)):
+            pace = Pace(Pacing(rate_per_second=1.0, since_put=since_put))
+            assert pace.pacing.beside == beside
+            recorder = pace.begin_timeline(Timeline(0, 0, NEVER_NS, NEVER_NS), 1)
+            pace.record(10, 30, 100, False)
+            totals = {
+                name: sum(each.total_ns for each in recorder.phases[MEASURED].operation(name).seconds.values())
+                for name in ("round trip", beside)
+            }
+            assert totals == ({"round trip": 70, SINCE_DUE: 90} if since_put else {"round trip": 90, SINCE_PUT: 70})
+
+    def test_only_rated_round_trips_have_two_times(self) -> None:
+        assert Pacing().beside == ""
+        assert Pacing(main_operation="put", rate_per_second=1.0).beside == ""

@@ -212,6 +212,32 @@ def test_everybody_gets_everything_and_the_queue_manager_counts_it(
     assert after["puts"] - before["puts"] == after["gets"] - before["gets"] == found[GET]
 
 
+@pytest.mark.parametrize(("messages", "persistent", "unit"), [(spec.JMS, False, 1), (spec.PLAIN, True, 5)])
+def test_jms_publications_and_units_of_five_lose_nothing(
+    manager: LabQueueManager, messages: str, persistent: bool, unit: int
+) -> None:
+    def metrics() -> dict[str, float]:
+        return {f"{each.source} {each.name}": each.value for each in manager.metrics()}
+
+    before = metrics()
+    found = counted(
+        LoadSpec(
+            spec.MQ_VERBS, manager.address, range(TOPICS), range(TOPICS * SUBSCRIBERS), TOPICS, SIZE, persistent,
+            CHANNEL, PUBLISH, units=spec.EVERYBODY if persistent else spec.NOBODY, subscribers=SUBSCRIBERS,
+            messages=messages, consumer_unit=unit,
+        )
+    )  # fmt: skip
+    after = metrics()
+    assert found[GET] == SUBSCRIBERS * found[PUT] > 0
+    if persistent:
+        commits = after["queue-manager commits"] - before["queue-manager commits"]
+        # One for each publication, and one for five copies; each subscriber ends with a unit that is not full.
+        assert commits <= found[PUT] + found[GET] / unit + TOPICS * SUBSCRIBERS
+    else:
+        copied = (after["queues put_bytes"] - before["queues put_bytes"]) / found[GET]
+        assert copied > SIZE + len("<mcd><Msd>jms_text</Msd></mcd>"), "copies have the MQRFH2"
+
+
 @pytest.mark.parametrize("name", [nats.NAME, mosquitto.NAME])
 def test_everybody_gets_everything_from_a_peer(name: str, tmp_path: Path) -> None:
     brokers = PeerBrokers((name,), tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +20,7 @@ from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
 from ostler.lab.load.mq.request_reply import KEPT_OPEN_MAX
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP
+from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, SilentWatcher
 from ostler.lab.runner.queue_managers.plan import NAME, QueueManagerPlan, pair_commands
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
@@ -129,13 +131,57 @@ def test_trusted_responders_answer_where_they_are_asked_to(manager: LabQueueMana
         trusted.end()
 
 
-def test_trusted_requesters_have_no_routes(manager: LabQueueManager, base: LoadSpec) -> None:
-    trusted = TrustedLoad(manager)
+@pytest.mark.parametrize("goes_round", [False, True], ids=["own pair", "all pairs"])
+def test_trusted_requesters_send_by_their_route(manager: LabQueueManager, base: LoadSpec, goes_round: bool) -> None:
+    trusted, driver = TrustedLoad(manager), start_driver(replace(base, requesters=range(0)))
     try:
-        with pytest.raises(LoadFailed, match="another queue manager"):
-            trusted.open(base)
+        trusted.open(replace(base, responders=range(0), goes_round=goes_round))
+        reading, writing = os.pipe()
+        serving = threading.Thread(target=driver.serve_until_readable, args=(reading,))
+        serving.start()
+        timeline = Timeline.starting(time.perf_counter_ns(), 0.02, 0.1, 0.02)
+        (counts,) = trusted.run(timeline, SilentWatcher())
+        os.write(writing, b".")
+        serving.join()
+        os.close(reading)
+        os.close(writing)
+        trips = [phase.operation(ROUND_TRIP).seconds.values() for phase in counts.phases]
+        assert sum(each.count for seconds in trips for each in seconds) >= 5
+        trusted.close()
     finally:
         trusted.end()
+        driver.close()
+
+
+def test_requests_and_replies_are_converted(manager: LabQueueManager, base: LoadSpec) -> None:
+    """Whoever gets a message finds it in its own code page."""
+    load = replace(base, requester_ccsid=819, responder_ccsid=437)
+    assert counted(ran(load), ROUND_TRIP) >= 5
+    driver = start_driver(replace(load, responders=range(0), requesters=range(1)))
+    seen = threading.Thread(target=driver.run, args=(Timeline.starting(time.perf_counter_ns(), 0.0, 0.05, 0.0),))
+    seen.start()
+    with connect(manager.name, data=manager.root, binding="local") as connection:
+        request = next(
+            found
+            for pair in range(PAIRS)
+            if (found := connection.open(request_queue(pair), "s").get(wait=5.0 if pair else 1.0)) is not None
+        )
+        assert (request.format, request.ccsid) == ("MQSTR", 819)
+        connection.put(request.reply_to, request.data, correlation_id=request.message_id, format="MQSTR", ccsid=437)
+    seen.join()
+    driver.close()
+
+
+@pytest.mark.parametrize("unit", [1, 4])
+def test_producers_commit_several_messages_at_a_time(manager: LabQueueManager, base: LoadSpec, unit: int) -> None:
+    load = replace(base, kind=spec.ONE_WAY, goes_round=False, persistent=True, units=spec.EVERYBODY, producer_unit=unit)
+    before = commits(manager)
+    recorder = ran(load)
+    puts = counted(recorder, PUT)
+    assert counted(recorder, GET) == puts >= 5
+    assert puts % unit == 0
+    # Consumers commit each message.
+    assert commits(manager) - before == puts + puts // unit
 
 
 class Parked(LoadClient):
@@ -153,7 +199,7 @@ class Parked(LoadClient):
 
 def test_producers_are_parked_when_the_window_is_full_and_taken_up_when_half_of_it_is_free() -> None:
     pace = Pace(window=4)
-    pace.begin_round(True, 1)
+    pace.goes_on, pace.active = True, 1
     producer = Parked(pace)
     producer.begin(0)
     while producer.replied(0):
@@ -168,7 +214,7 @@ def test_producers_are_parked_when_the_window_is_full_and_taken_up_when_half_of_
 
 def test_nobody_is_taken_up_after_the_end() -> None:
     pace = Pace(window=1)
-    pace.begin_round(True, 1)
+    pace.goes_on, pace.active = True, 1
     producer = Parked(pace)
     producer.begin(0)
     producer.replied(0)

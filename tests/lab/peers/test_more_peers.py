@@ -17,9 +17,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.lab.load.recorded import done_in
 
 from ostler.cli.lab import peers as lab_peers
-from ostler.lab.bench.contestants import Field
 from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.spec import LoadSpec
@@ -35,7 +35,7 @@ def exchange(protocol: str, peer: Peer, persistent: bool = False, body_bytes: in
     """How many round trips two requesters make in no time: one each."""
     driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, body_bytes, persistent))
     try:
-        return driver.round(0.0).done
+        return done_in(driver)
     finally:
         driver.close()
 
@@ -47,7 +47,7 @@ def library_exchange(protocol: str, peer: Peer, persistent: bool) -> int:
         done = 0
         deadline = time.monotonic() + SECONDS_MAX
         while not done and time.monotonic() < deadline:
-            done = driver.round(0.01).done
+            done = done_in(driver, 0.01)
         return done
     finally:
         driver.close()
@@ -279,19 +279,3 @@ def test_an_unknown_peer(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no peer rediss. Did you mean redis?" in capsys.readouterr().err
     assert told("zzz") == 2
     assert "There are rabbitmq, nats" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_they_take_part(tmp_path: Path) -> None:
-    with Field(tmp_path, 1, 64, ("mosquitto", "redis"), 512) as field:
-        if field.missing:
-            pytest.skip(" ".join(field.missing))
-        for persistent in (False, True):
-            lean = {each.broker: each for each in field.of(persistent) if each.client == "lean"}
-            assert {"Mosquitto", "Redis"} <= set(lean)
-            for name in ("Mosquitto", "Redis"):
-                load = field.load(lean[name], 1)
-                load.open(lean[name].plan(2, 2, 1, 64, persistent))
-                assert load.round(0.0).done == 2
-                load.close()
-                assert lean[name].promise

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.lab.load.recorded import operations, timeline_of
 
 from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
+from ostler.lab.load.progress import ignore_progress
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers.rabbitmq_shovels import Line, definitions
 from ostler.lab.runner.queue_managers.channel_wiring import Wiring
 from ostler.lab.runner.shovel_peer import ShovelPeer, line_name
+from ostler.lab.store.rows import OperationRow
 
 ROUTES = 2
 
@@ -56,9 +59,10 @@ def test_requests_go_to_the_other_node_and_replies_come_back(tmp_path: Path) -> 
             assert load.address != load.responder_address
             driver = start_driver(load)
             try:
-                done = driver.round(0.0)
-                assert done.done == 3
-                assert min(done.latencies_ns) >= distance * 1_000_000
+                recorder = driver.run(timeline_of(0.0), ignore_progress)
+                assert operations(recorder.phases) == 3
+                rows = [row for phase in recorder.phases for row in phase.rows(0) if isinstance(row, OperationRow)]
+                assert min(row.lowest_ns or 0 for row in rows) >= distance * 1_000_000
             finally:
                 driver.close()
         assert peer.describe_end() == ""

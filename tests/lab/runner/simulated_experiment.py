@@ -1,4 +1,4 @@
-"""An experiment without anything to measure: entrants whose rates are made up, and who fail when they are told to."""
+"""An experiment without anything to measure: contestants whose rates are made up, and who fail when they have to."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ostler.lab.runner.contract import (
     WorkerCounts,
 )
 from ostler.lab.sampling.process_sampler import WatchedProcess
+from ostler.lab.scenarios.model import Deviation
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import DRIVER
 
@@ -35,7 +36,7 @@ LATENCY_NS = 1_000_000
 
 @dataclass
 class Script:
-    """What is to happen: rates by entrant and step, and who fails where."""
+    """What is to happen: rates by contestant and step, and who fails where."""
 
     contestants: tuple[Contestant, ...] = (
         Contestant("Ostler", ContestantKind.OSTLER, "forced"),
@@ -48,6 +49,7 @@ class Script:
     absent: Mapping[str, str] = field(default_factory=dict)
     miscounted: int = 0
     latency_ns: int = LATENCY_NS
+    seconds_least: float = 0.0
     before_run: Callable[[str, int], None] = lambda contestant, step: None
     turns: list[tuple[str, int]] = field(default_factory=list)
     closed: list[tuple[str, int]] = field(default_factory=list)
@@ -60,6 +62,7 @@ class Script:
 class SimulatedPrepared(ReadyLoad):
     def __init__(self, script: Script, name: str, step: Step) -> None:
         self.point_spec = PointSpec(int(step.points.get("requesters", 1)), 2048, False)
+        self.measured_seconds_least = script.seconds_least
         self._script = script
         self._key = (name, step.number)
         self._ask = 0
@@ -106,6 +109,14 @@ class SimulatedExperiment(Experiment):
     @property
     def absent(self) -> Mapping[str, str]:
         return self._script.absent
+
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        return (Deviation("one host", "there is one"),)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return {"Peer": "port 1"}
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         failure = self._script.fails_to_prepare(contestant.name, step.number)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.lab.load.recorded import done_in
 
 from ostler.lab.load import spec
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, GroupCommitDriver
@@ -142,7 +143,7 @@ def test_commits_at_a_rate_are_as_many_as_are_due(tmp_path: Path) -> None:
 
 def test_more_than_one_force_takes_is_forced_by_several(tmp_path: Path) -> None:
     driver = GroupCommitDriver(tmp_path, 4, TWO_MEGABYTES)
-    assert driver.round(0.0).done == 4
+    assert done_in(driver) == 4
     driver.close()
 
 

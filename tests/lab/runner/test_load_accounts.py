@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from ostler.lab.families.load_experiment import AnyLoad, ReadyOstlerLoad
+from ostler.lab.families.ready_loads import AnyLoad, ReadyOstlerLoad
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import Metric, PointSpec
 from ostler.lab.runner.queue_managers.process import LabQueueManager

@@ -138,9 +138,9 @@ class TestTable:
             for requesters in ("1", "20")
             for name in ("Ostler, TCP", "RabbitMQ, lean", "bare ping-pong")
         ]
-        metrics = ["205", "2.4 %", "480 us", "480 us", "480 us", "20.0", "10.0", "50 %", "steal 1/2"]
+        metrics = ["205", "2.4 %", "480 us", "480 us", "480 us", "480 us", "20.0", "10.0", "50 %", "steal 1/2"]
         assert cells[0][2:] == metrics
-        assert cells[1][2:] == ["95.0", "5.3 %", "1.10 ms", "1.10 ms", "1.10 ms", "55.0", "10.0", "23 %"]
+        assert cells[1][2:] == ["95.0", "5.3 %", "1.10 ms", "1.10 ms", "1.10 ms", "1.10 ms", "55.0", "10.0", "23 %"]
 
     def test_sweeps_with_one_value_are_said_once(self, usual: Path) -> None:
         results = step_results(read_run(usual))
@@ -240,11 +240,16 @@ class TestAccount:
         assert f"ostler lab compare {usual}\n" in text
 
     def test_what_acknowledgements_mean_and_what_stands_in(self, tmp_path: Path) -> None:
-        facts = {"stand_ins": {"fastpath": "It changes nothing."}, "left_out": {"shared": ["shared-queues", "more"]}}
+        facts: dict[str, object] = {
+            "stand_ins": {"fastpath": "It changes nothing."},
+            "left_out": {"shared": ["shared-queues", "more"]},
+        }
+        facts["deviations"] = [{"what": "a smaller log", "why": "The disk is small."}]
         text = shown(write_run(tmp_path, {1: [replace(OSTLER, rates=(5, 5))]}, environment=facts))
         assert "Ostler, TCP 1.2: kept by the ostler.\n" in text
         assert "Stands in for fastpath: It changes nothing.\n" in text
         assert "Left out: shared, which needs shared-queues, more.\n" in text
+        assert "Differs from the report: a smaller log: The disk is small.\n" in text
 
     def test_a_run_that_was_cut(self, tmp_path: Path) -> None:
         steps = {1: [OSTLER], 20: [replace(OSTLER, rates=(100,))]}

@@ -1,4 +1,4 @@
-"""Running scenarios with simulated entrants: order, what is kept, stop rules, failures, interruption, resuming."""
+"""Running scenarios with simulated contestants: order, what is kept, stop rules, failures, interruption, resuming."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.lab.runner.simulated_experiment import HeardView, Script
 
-from ostler.lab.runner.contract import QUICK, ROUND_TRIP, RunAborted
+from ostler.lab.runner.contract import QUICK, ROUND_TRIP, Experiment, RunAborted, RunContext
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
 from ostler.lab.runner.runner import resume_run, run_scenario
 from ostler.lab.scenarios.loader import catalogue
@@ -85,8 +85,36 @@ class TestWhole:
 
     def test_the_manifest_says_who_took_part_and_how_noisy_it_was(self, tmp_path: Path) -> None:
         environment = run(Script(absent={"NATS": "it is not installed"}), tmp_path, "1").manifest.environment
-        assert [each["name"] for each in environment["entrants"]] == ["Ostler", "Peer", "limit"]  # type: ignore[attr-defined]
+        assert [each["name"] for each in environment["contestants"]] == ["Ostler", "Peer", "limit"]  # type: ignore[attr-defined]
+        assert environment["entrants"] == environment["contestants"], "the name that earlier versions read"
         assert environment["noise"]["percent"] >= 0  # type: ignore[index]
+        assert environment["workload"]["id"] == "client-rr-np"  # type: ignore[index]
+        assert {"what": "one host", "why": "there is one"} in environment["deviations"]  # type: ignore[operator]
+        assert environment["configuration"] == [{"name": "Peer", "text": "port 1"}]
+
+    def test_a_point_may_need_a_longer_window_than_the_settings_have(self, tmp_path: Path) -> None:
+        longer, usual = run(Script(seconds_least=0.2), tmp_path / "a", "1"), run(Script(), tmp_path / "b", "1")
+        seconds = [
+            [row["seconds"] for row in each.table("phase").to_pylist() if row["phase"] == "measured"]
+            for each in (longer, usual)
+        ]
+        assert min(seconds[0]) >= 0.2 > max(seconds[1])
+        assert longer.manifest.parameters == usual.manifest.parameters, "the settings stay as they are"
+
+    @pytest.mark.parametrize("accounting", [True, False])
+    def test_a_report_can_have_accounting_switched_on(self, accounting: bool, tmp_path: Path) -> None:
+        asked = scenario()
+        asked = replace(asked, report=replace(asked.report, accounting=accounting))
+        seen: list[bool] = []
+
+        def make(context: RunContext) -> Experiment:
+            seen.append(context.settings.accounting)
+            return Script().experiment(context)
+
+        chosen = {"requesters": ["1"]}
+        directory = run_scenario(asked, SETTINGS, chosen, tmp_path / "runs", HeardView(), ("test",), make)
+        assert seen == [accounting]
+        assert read_run(directory).manifest.parameters["accounting"] is accounting
 
     def test_who_is_absent_is_said(self, tmp_path: Path) -> None:
         view = HeardView()

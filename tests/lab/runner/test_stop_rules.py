@@ -65,3 +65,28 @@ class TestCapacity:
     def test_stops_when_producers_fall_behind(self) -> None:
         assert reason_to_stop(self.RULE, outcomes(1590, asked=1600)) == ""
         assert "1,500 of 1,600" in reason_to_stop(self.RULE, outcomes(1500, asked=1600))
+
+
+class TestSuccessivePoints:
+    RULE = StopRule(StopKind.RESPONSE_TIME, 1.0, after=3, only={"message_bytes": 204_800})
+
+    @staticmethod
+    def steps(*means: float | None, size: int = 204_800) -> list[StepOutcome]:
+        return [
+            StepOutcome(
+                f"requesters {at}", 10.0, mean, failure="" if mean else "it broke", points={"message_bytes": size}
+            )
+            for at, mean in enumerate(means)
+        ]
+
+    def test_the_sweep_ends_after_several_points_over_the_limit(self) -> None:
+        assert reason_to_stop(self.RULE, self.steps(0.5, 1.5, 2.0)) == ""
+        why = reason_to_stop(self.RULE, self.steps(0.5, 1.5, 2.0, 2.5))
+        assert why == "the mean response time passed 1 s at 3 successive points, the last of them requesters 3 (2.50 s)"
+
+    def test_a_point_below_the_limit_or_a_failed_one_interrupts_them(self) -> None:
+        assert reason_to_stop(self.RULE, self.steps(1.5, 0.9, 1.5, 2.0)) == ""
+        assert reason_to_stop(self.RULE, self.steps(1.5, None, 1.5, 2.0)) == ""
+
+    def test_the_rule_is_for_some_points_only(self) -> None:
+        assert reason_to_stop(self.RULE, self.steps(2.0, 2.0, 2.0, 2.0, size=20_480)) == ""

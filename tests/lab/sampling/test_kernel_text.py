@@ -123,10 +123,13 @@ DISKS = """   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 
 
 def test_a_disk_is_found_by_its_numbers() -> None:
-    assert kernel_text.disk_use(DISKS, 254, 0) == kernel_text.DiskUse("vda", 36, 99 * 512, 24, 13 * 512, 16, 97)
+    assert kernel_text.disk_use(DISKS, 254, 0) == kernel_text.DiskUse(
+        "vda", 36, 99 * 512, 24, 13 * 512, 16, 97, 28 + 48 + 64, 60
+    )
     old = kernel_text.disk_use(DISKS, 8, 1)
     assert old is not None
     assert (old.flushes, old.busy_ms) == (0, 5), "kernels before 5.5 do not count flushes"
+    assert (old.wait_ms, old.queue_ms) == (0, 0)
     assert kernel_text.disk_use(DISKS, 0, 25) is None, "a file system in memory"
 
 

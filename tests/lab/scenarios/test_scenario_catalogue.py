@@ -16,6 +16,7 @@ from ostler.lab.scenarios.families import FAMILIES, Family
 from ostler.lab.scenarios.features import Feature, FeatureState, ReadinessVerdict, readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue, near_names
 from ostler.lab.scenarios.model import LoadKind, Scenario, ScenarioKind, ScenarioPart, StopKind
+from ostler.lab.scenarios.sets import SETS, UnknownSet, expand
 
 ALL = catalogue()
 MEASURED = [each for each in ALL.scenarios.values() if each.is_measured]
@@ -37,14 +38,18 @@ dq-rr-np dq-rr-pm dq-large-np dq-large-pm dq-rated-np dq-rated-pm dq-trusted-np 
 dq-capacity-q1000 dq-capacity-qmax zos-chl-1-4 zos-chl-1-4-ssl zos-chl-10-50 zos-chl-10-50-ssl zos-channel-footprint
 dq-channels dq-one-way dq-batches dq-distance dq-distance-rr dq-drain
 topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic-scavenger-subscribe-cost
+topic-wildcard-subscribe-cost chlauth-on-off zos-storage-open-objects zos-storage-unit-of-work
 display-tpstatus-1m hostile-neighbour
+micro-put-get micro-verbs micro-queue-depth micro-group-commit micro-restart micro-mqsc-define micro-mqsc-display
+micro-topic-matching micro-driver-overhead spark-queues spark-steps
+unit-of-work-size getters-queue-avoidance triggered-sessions queue-and-log-disks create-queue-manager appl-one-way
 """
 NOW = _NAMES_NOW.split()
 
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        ScenarioKind.SCENARIO: 133,
+        ScenarioKind.SCENARIO: 154,
         ScenarioKind.BEHAVIOUR: 4,
         ScenarioKind.GUIDANCE: 4,
         ScenarioKind.CALCULATION: 4,
@@ -52,17 +57,37 @@ def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
         ScenarioKind.COMMAND_OUTPUT: 2,
     }
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
-        "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
-        "message-channels": 6, "neighbours": 1,
+        "zos-v71": 74, "windows-v53": 36, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 17,
+        "message-channels": 6, "neighbours": 1, "ostler-micro": 11,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
     assert len(ALL.features) == 120
 
 
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_every_printed_point_is_in_the_full_sweep(scenario: Scenario) -> None:
+    for sweep in scenario.sweeps:
+        assert set(sweep.printed) <= set(sweep.values), sweep.name
+
+
+@pytest.mark.parametrize("scenario", [each for each in MEASURED if each.parts], ids=lambda each: each.id)
+def test_a_part_is_a_point_so_that_it_runs_or_is_reported_as_left_out(scenario: Scenario) -> None:
+    points = {point for sweep in scenario.sweeps for point in sweep.values}
+    assert {part.name for part in scenario.parts} <= points
+
+
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_deviations_are_sentences_with_a_reason(scenario: Scenario) -> None:
+    for each in scenario.deviations:
+        assert each.what[0].isupper()
+        assert each.why[0].isupper()
+        assert each.why.endswith(".")
+
+
 def test_reports_come_from_the_oldest_to_the_newest() -> None:
     years = [report.year for report in ALL.reports.values()]
     assert years == sorted(years)
-    assert len(years) == 7
+    assert len(years) == 8
 
 
 @pytest.mark.parametrize("name", NOW)
@@ -103,13 +128,19 @@ def test_every_family_has_scenarios_and_every_runner_is_there() -> None:
             assert function.isidentifier(), family.name
 
 
-def test_benchmarks_named_by_families_are_there() -> None:
-    pytest.importorskip("hdrh", reason="the laboratory's packages are not installed")
-    from ostler.lab.bench.catalogue import all_benchmarks
+def test_named_sets_have_scenarios_that_can_run() -> None:
+    for each in SETS.values():
+        for name in each.scenarios:
+            assert ALL.readiness(ALL.find(name)).can_run, name
+    assert expand(["@spark", "local-rr-np", "@spark"]) == ["spark-queues", "spark-steps", "local-rr-np"]
+    with pytest.raises(UnknownSet, match=r"no set '@sparks'\. There are: @micro"):
+        expand(["@sparks"])
 
-    named = {family.benchmark for family in FAMILIES.values() if family.benchmark}
-    assert named
-    assert named <= set(all_benchmarks())
+
+def test_every_scenario_of_a_part_is_in_the_set_of_parts_or_of_spark() -> None:
+    ours = {each.id for each in MEASURED if each.report.name == "ostler-micro"}
+    assert ours == {*SETS["micro"].scenarios, *SETS["spark"].scenarios}
+    assert set(SETS["micro"].scenarios) < set(SETS["bench"].scenarios)
 
 
 def test_every_feature_is_needed_by_something_or_is_told_by_a_scenario_that_is_not_measured() -> None:
@@ -126,7 +157,7 @@ def test_a_scenario_can_be_understood(scenario: Scenario) -> None:
     assert not scenario.title.endswith(".")
     assert scenario.load is not None
     assert scenario.stop is not None
-    assert scenario.needs
+    assert scenario.needs or scenario.report.text == "none", "ours may need nothing of the product"
 
 
 def test_titles_and_summaries_are_told_apart() -> None:

@@ -9,7 +9,17 @@ import pytest
 from ostler.lab.scenarios.features import FeatureState
 from ostler.lab.scenarios.fields import CatalogueError
 from ostler.lab.scenarios.loader import read_catalogue
-from ostler.lab.scenarios.model import Binding, LoadKind, Persistence, Role, StopKind, StopRule, Sweep, Topology
+from ostler.lab.scenarios.model import (
+    Binding,
+    Deviation,
+    LoadKind,
+    Persistence,
+    Role,
+    StopKind,
+    StopRule,
+    Sweep,
+    Topology,
+)
 
 FEATURES = """
 [queues]
@@ -33,6 +43,7 @@ version = "1"
 platform = "meadow"
 year = 1999
 text = "ponies.txt"
+deviations = [{ what = "one meadow", why = "there is no other" }]
 
 [[scenario]]
 id = "trot"
@@ -55,6 +66,7 @@ parameters = { fences = 3, mud = true, colours = ["bay", "grey"] }
 metrics = ["rounds/s"]
 needs = ["queues"]
 parts = [{ name = "many", needs = ["wings"] }]
+deviations = [{ what = "lower fences", why = "the ponies are small" }]
 source = { sections = "1", tables = "Table 1", tests = ["T1"], figures = 4 }
 """
 
@@ -83,6 +95,10 @@ def test_all_fields_arrive(tmp_path: Path) -> None:
     assert (trot.source.sections, trot.source.tables, trot.source.tests, trot.source.figures) == (
         "1", "Table 1", ("T1",), 4,
     )  # fmt: skip
+    assert trot.deviations == (
+        Deviation("lower fences", "the ponies are small"),
+        Deviation("one meadow", "there is no other"),
+    )
     assert found.features["wings"].state is FeatureState.MISSING
     assert found.features["wings"].part == "flying"
 
@@ -96,6 +112,7 @@ def test_all_fields_arrive(tmp_path: Path) -> None:
         ('title = "Trotting"', "", "title: it is not given"),
         ('family = "request-reply"', 'family = "racing"', "family: there is no family racing"),
         ('family = "request-reply"', "", "family: a scenario that is measured needs it"),
+        ('why = "the ponies are small"', 'because = "of mud"', "deviations 1: why: it is not given"),
         ('topology = ["local"]', 'topology = ["moon"]', "topology: 'moon' is none of local"),
         ('topology = ["local"]', 'topology = ["local", "local"]', "topology: something is there twice"),
         ("message_bytes = [2048]", "message_bytes = [0]", "message_bytes: a list of whole numbers above 0"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ostler.lab.store.manifest import Manifest, PlannedPoint
 from ostler.lab.store.recorder import LatencyRecorder
-from ostler.lab.store.rows import EventRow, PhaseRow, ProcessRow, ThreadRow
+from ostler.lab.store.rows import EventRow, PhaseRow, ProcessRow, StatisticRow, ThreadRow
 from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import MEASURED
 
@@ -36,9 +36,13 @@ class Made:
     """Of a second broker that the first is joined with; 0 when it is alone."""
     log_us: int = 0
     """Of the log's thread of each broker, as part of its time."""
+    log_bytes: int = 0
+    """Written to the log for each operation; 0: nothing is known of the log."""
 
 
-def rows(made: Made, rate: int, first: bool) -> Iterable[LatencyRecorder | ProcessRow | ThreadRow | EventRow]:
+def rows(
+    made: Made, rate: int, first: bool
+) -> Iterable[LatencyRecorder | ProcessRow | ThreadRow | StatisticRow | EventRow]:
     recorder = LatencyRecorder(0)
     for operation, count in ((made.operation, rate), *made.others.items()):
         for number in range(count):
@@ -53,6 +57,9 @@ def rows(made: Made, rate: int, first: bool) -> Iterable[LatencyRecorder | Proce
         for thread, name, spent in ((pid, "python", used - made.log_us), (pid + 10, "ostler-log", made.log_us)):
             yield ThreadRow(0, role, pid, thread, name, 1_000_000, spent * rate, 0)
     yield ProcessRow(0, "driver", 70, "driver", 1_000_000, 10 * rate, 0, *figures)
+    if made.log_bytes:
+        for second, grown in ((0, 0), (1, made.log_bytes * rate)):
+            yield StatisticRow(second, "log", 0, "", "written_bytes", 0, 1e6 + grown)
     if first:
         yield from (EventRow(0, "flag", name, "it was said", 1.0) for name in made.flags)
 

@@ -335,7 +335,8 @@ def test_a_full_disk_is_called_by_its_name(tmp_path: Path) -> None:
 
 def test_the_environment_tells_what_bears_on_figures(tmp_path: Path) -> None:
     found = describe_environment(tmp_path)
-    assert set(found) == {"machine", "kernel", "disk", "limits", "versions", "compiled", "revision"}
+    wanted = {"machine", "kernel", "disk", "force", "processors", "limits", "versions", "compiled", "revision"}
+    assert set(found) == wanted
     assert json.loads(json.dumps(found)) == found, "it goes into a manifest"
     versions, disk = found["versions"], found["disk"]
     assert isinstance(versions, dict)

@@ -39,7 +39,7 @@ def event(run: str, second: int = 0) -> dict[str, object]:
 
 
 def entrant(run: str) -> dict[str, object]:
-    return {"run": run, "contestant": "ostler", "kind": "ostler", "promise": "", "version": ""}
+    return {"run": run, "contestant": "ostler", "kind": "ostler", "promise": "", "version": "", "driver": ""}
 
 
 def change_once(root: Path, *runs: str, replaced: tuple[str, ...] = ()) -> LakeSnapshot:

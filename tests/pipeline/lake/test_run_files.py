@@ -62,7 +62,7 @@ def test_runs_that_cannot_be_taken_are_refused_and_others_found(run: Path) -> No
     found, refused = find_runs([runs])
     assert [each.name for each in found] == ["run-1"]
     words = {each.directory.name: each.why for each in refused}
-    assert "has schema version 99, and this version of ostler knows up to 1" in words["newer"]
+    assert "has schema version 99, and this version of ostler knows up to 2" in words["newer"]
     assert "lost its directory" in words["lost"]
     assert "is not the directory of a run" in words["none"]
     assert "is named run-1 inside" in words["same"]

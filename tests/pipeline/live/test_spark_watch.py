@@ -246,7 +246,7 @@ def test_what_is_taken_later_leaves_what_was_watched(
     take(spark, qm, lake)
     state = dict(open_lake(lake).made_from)
     outcome = run_pipeline(
-        lambda: spark, lake, [tmp_path / "runs"], gold=[step for step in GOLD_STEPS if step.table is COST]
+        lambda rows: spark, lake, [tmp_path / "runs"], gold=[step for step in GOLD_STEPS if step.table is COST]
     )
     assert (outcome.is_changed, len(outcome.taken)) == (True, runs)
     assert state.items() <= open_lake(lake).made_from.items()

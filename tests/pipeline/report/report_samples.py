@@ -121,6 +121,11 @@ def sample_rows() -> Rows:
             metric="round_trips_per_s", value=6000.0 + number, unit="round trips/s")
         for number in (3, 4)
     ]  # fmt: skip
+    rows["figure_match"] = [
+        row("figure_match", figure=4, scenario="local-rr-np", metric="rate", is_matched=True, published_value=6004.0,
+            our_value=4000.0, run=NEW, contestant="Ostler"),
+        row("figure_match", figure=3, scenario="local-rr-np", metric="rate", reason="no step of ours has its clients"),
+    ]  # fmt: skip
     rows["rejected"] = [
         row("rejected", table="operation", run=LARGE, rule="counts-add-up", reason="counts do not add up", rows=3)
     ]

@@ -26,10 +26,11 @@ from ostler.pipeline.report.charts.charts import (
     spans_decades,
 )
 from ostler.pipeline.report.charts.curves import choose_sweep, curves, group_name, series_words
-from ostler.pipeline.report.charts.scales import apart, evenly, linear, logarithmic, thinned, tick_text, ticks
+from ostler.pipeline.report.charts.labels import apart, wrap_pixels
+from ostler.pipeline.report.charts.scales import evenly, linear, logarithmic, thinned, tick_text, ticks
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_styles
-from ostler.pipeline.report.charts.svg import chart_svg, wrap
+from ostler.pipeline.report.charts.svg import chart_svg
 from ostler.pipeline.report.context import described
 from ostler.pipeline.report.rows import PointRow, read_tables
 
@@ -137,10 +138,12 @@ def test_values_far_apart_want_a_logarithmic_axis() -> None:
     assert not spans_decades([])
 
 
-def test_names_wrap_onto_two_lines() -> None:
-    assert wrap("Ostler", 16) == ["Ostler"]
-    assert wrap("Ostler, ostler.connect", 16) == ["Ostler,", "ostler.connect"]
-    assert wrap("bare exchanges over a Unix socket", 16) == ["bare exchanges", "over a Unix…"]
+def test_names_wrap_onto_lines_of_a_width() -> None:
+    assert wrap_pixels("Ostler", 100, 2) == ("Ostler",)
+    assert wrap_pixels("Ostler, ostler.connect", 100, 2) == ("Ostler,", "ostler.connect")
+    # A number stays with its unit, and what is left out is shown.
+    assert wrap_pixels("batches of 50 messages", 60, 3) == ("batches", "of", "50 mess…")
+    assert wrap_pixels("bare exchanges over a Unix socket", 100, 2)[1].endswith("…")
 
 
 # -- curves and looks --------------------------------------------------------------------------------------------------

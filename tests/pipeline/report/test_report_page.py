@@ -311,11 +311,14 @@ def test_one_queue_manager_in_the_place_of_two_is_no_peak_of_ostler() -> None:
     rows = distance_rows()
     printed = {"figure": 1, "scenario": "dq-distance", "message_bytes": 2048, "metric": "messages_per_s", "value": 7.0}
     rows["published"] = [row("published", **printed, basis="measured", report_title="A report")]
+    match = {"metric": "messages put and got", "is_matched": True, "published_value": 7.0, "our_value": 5000.0}
+    rows["figure_match"] = [row("figure_match", figure=1, scenario="dq-distance", run="dq-distance-1", **match)]
     page = render(sample_tables(rows))
     cards = _part(page, "highlights")
     assert "5,000" in cards.partition("<ul")[0]
     assert "9,000" not in cards.partition("<ul")[0]
-    assert "9,000" not in _part(page, "published-rates")
+    assert "9,000" not in _part(page, "published-figures")
+    assert ">5,000<" in _part(page, "published-figures")
     # Messages one way are not what two queue managers are judged by, and distance is none of their doing.
     assert "With two queue managers" not in cards
     for each in rows["point"]:
@@ -347,7 +350,9 @@ def test_figures_are_those_of_the_tables(page: str) -> None:
     # Peak of Ostler, the confidence interval of a comparison, a published figure, a ratio, and what was set aside.
     for told in ("4,000", "+9.0 to +11 %", "6,004", "0.44", "3 rows quarantined", "counts do not add up"):
         assert told in text, told
-    assert "6,003" not in text
+    shown, _, alone = text.partition("without one of ours (1)")
+    assert "6,003" not in shown
+    assert "6,003" in alone
 
 
 # What decides where a row is told.
@@ -459,7 +464,8 @@ def test_the_pdf_is_what_the_browser_printed(tables: Tables, tmp_path: Path) -> 
     written = write_report(tables, tmp_path / "out", browser=_browser(tmp_path, _PRINTS))
     assert written.pdf is not None
     assert written.pdf.read_text() == "%PDF-1.4\n"
-    assert sorted(path.name for path in written.page.parent.iterdir()) == ["report.html", "report.pdf"]
+    files = ["report.html", "report.pdf", "summary.html", "summary.pdf"]
+    assert sorted(path.name for path in written.page.parent.iterdir()) == files
 
 
 @pytest.mark.parametrize("script", ["echo it broke >&2; exit 7", "exit 0"])
@@ -509,8 +515,27 @@ def test_the_command_writes_a_report_of_a_lake(tmp_path: Path, capsys: pytest.Ca
     status = _run_command("--lake", str(tmp_path / "lake"), "--output", str(out), "--no-pdf", "--json", "--run", NEW)
     told = json.loads(capsys.readouterr().out)
     assert status == 0
-    assert told == {"page": str(out / "report.html"), "pdf": None, "why": "", "runs": [NEW]}
+    pages = {"page": str(out / "report.html"), "summary": str(out / "summary.html")}
+    assert told == pages | {"pdf": None, "summary_pdf": None, "why": "", "runs": [NEW]}
     assert "Ostler performance report" in (out / "report.html").read_text()
+
+
+def test_title_author_and_notes_are_taken_from_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lake(tmp_path / "lake", sample_rows())
+    (tmp_path / "notes.md").write_text("Why **we** measured: <b>disks</b>.", encoding="utf-8")
+    common = ["--lake", str(tmp_path / "lake"), "--output", str(tmp_path / "out"), "--no-pdf"]
+    words = ["--title", "Old & new", "--author", "Team Queues", "--notes"]
+    assert _run_command(*common, *words, str(tmp_path / "notes.md")) == 0
+    assert f"Summary of one sheet: {tmp_path / 'out' / 'summary.html'}" in capsys.readouterr().out
+    made = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for part in (
+        "<h1>Old &amp; new</h1>",
+        "Team Queues",
+        "Why <strong>we</strong> measured: &lt;b&gt;disks&lt;/b&gt;.",
+    ):
+        assert part in made
+    assert _run_command(*common, *words, str(tmp_path / "none.md")) == 2
+    assert "none.md cannot be read: No such file" in capsys.readouterr().err
 
 
 def test_a_lake_is_read_as_it_was_written(tables: Tables, tmp_path: Path) -> None:

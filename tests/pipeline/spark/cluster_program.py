@@ -20,7 +20,7 @@ if __name__ == "__main__":
     settings |= {"spark.cores.max": "2", "spark.executor.extraJavaOptions": JAVA_OPTIONS}
     settings |= {"spark.driver.extraJavaOptions": JAVA_OPTIONS, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     spark = open_session(master, settings=settings)
-    outcome = run_pipeline(lambda: spark, Path(lake), [Path(runs)], gold=())
+    outcome = run_pipeline(lambda rows: spark, Path(lake), [Path(runs)], gold=())
     executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # type: ignore[union-attr]
     print(json.dumps({"executors": executors, "taken": outcome.taken}))
     spark.stop()

@@ -13,19 +13,22 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
-from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs
+from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs, table
 
 from ostler.lab.families.channels.distributed import ONE_MANAGER
 from ostler.lab.runner.shovel_peer import CONTESTANT
-from ostler.pipeline.lake.tables import COMPARISON
+from ostler.pipeline.lake.tables import BRONZE, COMPARISON, ENTRANT, RESULT
+from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics
 from ostler.pipeline.steps.comparisons import comparisons
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, TWO_NODES
+from ostler.pipeline.steps.curves import curve_steps
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, student_quantile, with_verdict
 
 _PAIRS = (
     "kind string, subject string, scenario string, series string, clients int, metric string, more_is_better boolean, "
     "is_comparable boolean, left_name string, right_name string, left_run string, right_run string, "
-    "left_values array<double>, right_values array<double>, noise_percent double"
+    "left_values array<double>, right_values array<double>, noise_percent double, left_driver string, "
+    "right_driver string, left_promise string, right_promise string"
 )
 
 
@@ -40,6 +43,8 @@ def _pair(subject: str, left: Sequence[float], right: Sequence[float], **others:
         "left_values": [float(each) for each in left],
         "right_values": [float(each) for each in right],
         "noise_percent": 0.0,
+        **dict.fromkeys(("left_driver", "right_driver"), "lean"),
+        **dict.fromkeys(("left_promise", "right_promise"), "forced"),
     }
     return tuple((row | others)[name] for name in PAIR_COLUMNS)
 
@@ -57,6 +62,7 @@ def test_verdicts(spark: SparkSession) -> None:
         _pair("nothing", (0, 0), (150, 150)),
         _pair("stopped", steady, (0, 0, 0)),
         _pair("another thing", steady, (300, 301), is_comparable=False),
+        _pair("another driver", steady, (300, 301, 302), left_driver="library"),
         _pair("exactly", (100, 100), (200, 200)),
         # By hand: logarithms are 0 and 2 on the right, 0 and 0 on the left. The error is 1, with one degree of freedom.
         _pair("Welch", (1, 1), (1, 7.38905609893065)),
@@ -73,6 +79,7 @@ def test_verdicts(spark: SparkSession) -> None:
         "nothing": "not comparable",
         "stopped": "worse",
         "another thing": "not comparable",
+        "another driver": "not comparable",
         "exactly": "better",
         "Welch": "same",
     }
@@ -315,7 +322,10 @@ def compared(spark: SparkSession) -> list[Row]:
     parts = (_releases(), _products(), _options(), _ratios(), _channels())
     made = [each for part, _ in parts for each in part]
     rows = [each for _, part in parts for each in part]
-    found = comparisons(points(spark, rows), runs(spark, made), metrics(spark, _PRINTED))
+    measured, listed, entrants = points(spark, rows), runs(spark, made), table(spark, ENTRANT, [])
+    ours = comparison_metrics(measured, curve_steps(measured), listed, entrants).localCheckpoint()
+    memory = memory_metrics(table(spark, RESULT, []), table(spark, BRONZE["phase"], []), listed, entrants)
+    found = comparisons(ours, memory, metrics(spark, _PRINTED))
     assert tuple(found.columns) == COMPARISON.names
     return found.collect()
 
@@ -386,7 +396,11 @@ def test_options(compared: list[Row]) -> None:
 
 
 def test_ratios_of_ours_beside_published_ones(compared: list[Row]) -> None:
-    found = {(row["subject"], row["left_run"], row["right_run"]): row for row in compared if row["kind"] == "ratio"}
+    found = {
+        (row["subject"], row["left_run"], row["right_run"]): row
+        for row in compared
+        if (row["kind"], row["metric"]) == ("ratio", "rate")
+    }
     ours = found["persistent to nonpersistent", "np", "pm"]
     assert (ours["published_ratio"], ours["our_ratio"], ours["verdict"]) == (0.25, 0.5, "better")
     assert (ours["left_value"], ours["right_value"], ours["series"]) == (400.0, 200.0, "2048 bytes, Ostler")
@@ -404,13 +418,17 @@ def test_ratios_of_ours_beside_published_ones(compared: list[Row]) -> None:
 
 
 def test_ratios_by_options_and_without_printed_figures(compared: list[Row]) -> None:
-    found = {row["subject"]: row for row in compared if row["kind"] == "ratio"}
+    found = {row["subject"]: row for row in compared if (row["kind"], row["metric"]) == ("ratio", "rate")}
     linear, binding = found["linear to circular"], found["trusted to standard"]
     assert (linear["published_ratio"], linear["our_ratio"], linear["verdict"]) == (None, 0.9, "not comparable")
     assert "without printed figures" in linear["published_source"]
     assert binding["published_ratio"] == pytest.approx(9421 / 6393)
     assert (binding["scenario"], binding["left_run"], binding["verdict"]) == (_TRUSTED, "bound", "same")
-    tls = [row["our_ratio"] for row in compared if row["kind"] == "ratio" and row["subject"] == "TLS to plain"]
+    tls = [
+        row["our_ratio"]
+        for row in compared
+        if (row["kind"], row["metric"]) == ("ratio", "rate") and row["subject"] == "TLS to plain"
+    ]
     assert sorted(round(ratio, 3) for ratio in tls) == [0.4, 0.6, 0.8, 0.9]
 
 
@@ -434,6 +452,10 @@ def test_two_queue_managers_to_one_and_to_two_nodes(compared: list[Row]) -> None
 
 
 def test_two_queue_managers_to_local_are_of_one_run(compared: list[Row]) -> None:
-    (row,) = (row for row in compared if row["kind"] == "ratio" and row["subject"] == "two queue managers to local")
+    (row,) = (
+        row
+        for row in compared
+        if (row["kind"], row["metric"]) == ("ratio", "rate") and row["subject"] == "two queue managers to local"
+    )
     assert (row["left_run"], row["right_run"], row["our_ratio"]) == ("apart", "apart", 0.75)
     assert row["published_ratio"] == pytest.approx(4722 / 6393)

@@ -10,6 +10,7 @@ from tests.pipeline.steps.analysis_samples import point, points, run, runs, tabl
 
 from ostler.pipeline.lake.tables import BRONZE, COST, PREDICTION
 from ostler.pipeline.steps.costs import costs
+from ostler.pipeline.steps.curves import curve_steps
 from ostler.pipeline.steps.predictions import predictions
 
 
@@ -98,7 +99,7 @@ def test_predictions(spark: SparkSession) -> None:
         point(100, 10, contestant="steady", broker_memory_bytes=20 * megabyte),
         point(100, 20, contestant="steady", broker_memory_bytes=20 * megabyte, broker_cpu_us=None),
     ]
-    found = predictions(points(spark, rows), runs(spark, [run()]))
+    found = predictions(curve_steps(points(spark, rows)), runs(spark, [run()]))
     assert tuple(found.columns) == PREDICTION.names
     told = {(row["contestant"], row["resource"]): row for row in found.collect()}
     assert set(told) == {

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 from tests.pipeline.steps.analysis_samples import point, points, run, runs
 
 from ostler.pipeline.lake.tables import PEAK
+from ostler.pipeline.steps.curves import curve_steps
 from ostler.pipeline.steps.peaks import peaks
 from ostler.pipeline.steps.series import sweeps_of_scenarios
 
@@ -19,7 +20,7 @@ def test_peaks_of_curves(spark: SparkSession) -> None:
     rows += [point(10.0 * clients, clients, contestant="straight") for clients in (1, 2, 4)]
     rows += [point(5.0, clients, contestant="slow", mean_ns=clients * 3e8) for clients in (1, 3, 4)]
     rows += [point(7.0, 3, contestant="alone", run="run-2")]
-    found = peaks(points(spark, rows), runs(spark, [run(), run("run-2", condition="partial")]))
+    found = peaks(curve_steps(points(spark, rows)), runs(spark, [run(), run("run-2", condition="partial")]))
     assert tuple(found.columns) == PEAK.names
     told = {row["contestant"]: row.asDict() for row in found.collect()}
     assert set(told) == {"Ostler", "straight", "slow", "alone"}
@@ -39,7 +40,7 @@ def test_peaks_of_curves(spark: SparkSession) -> None:
 
 def test_nobody_within_a_second(spark: SparkSession) -> None:
     rows = [point(1.0, clients, mean_ns=2e9) for clients in (1, 2, 3)]
-    told = peaks(points(spark, rows), runs(spark, [run()])).collect()
+    told = peaks(curve_steps(points(spark, rows)), runs(spark, [run()])).collect()
     assert [row["clients_within_second"] for row in told] == [None]
 
 

@@ -8,6 +8,14 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from ostler.lab.scenarios.loader import catalogue
+from ostler.pipeline.steps.comparison_metrics import (
+    CLIENTS_WITHIN_SECOND,
+    MEMORY,
+    MESSAGES,
+    PROCESSOR_TIME,
+    RATE,
+    RESPONSE_TIME,
+)
 from ostler.pipeline.steps.published import printed_figures, published_figures, published_text, read_figures
 from ostler.pipeline.steps.ratio_rules import RATIO_RULES
 from ostler.pipeline.steps.ratios import published_ratios, rules_table
@@ -19,12 +27,22 @@ def _found(spark: SparkSession) -> list[Row]:
     return published_ratios(published, rules_table(spark)).filter("is_reference").collect()
 
 
-def _ratio(spark: SparkSession, left: str, right: str, left_bytes: int, right_bytes: int, label: str = "") -> float:
+def _ratio(
+    spark: SparkSession,
+    left: str,
+    right: str,
+    left_bytes: int,
+    right_bytes: int,
+    label: str = "",
+    metric: str = RATE,
+    place: int = -1,
+) -> float:
     (row,) = (
         row
         for row in _found(spark)
         if (row["left_told"]["scenario"], row["right_told"]["scenario"]) == (left, right)
         and (row["left_bytes"], row["right_bytes"], row["label"]) == (left_bytes, right_bytes, label)
+        and (row["metric"], row["place"]) == (metric, place)
     )
     return float(row["published_ratio"])
 
@@ -50,6 +68,23 @@ def test_ratios_are_those_that_reports_tell(spark: SparkSession) -> None:
     assert _ratio(spark, "local-rr-np", "dq-rr-np", 2048, 2048) == pytest.approx(4722 / 6393)
     assert _ratio(spark, "rr-bb-np", "rr-dq-bb-np", 2048, 2048) == pytest.approx(268136 / 217623)
     assert _ratio(spark, "appl-c2", "appl-c4", 2048, 2048) == pytest.approx(166391 / 132101)
+
+
+def test_ratios_are_not_of_rates_alone(spark: SparkSession) -> None:
+    footprint = ("zos-svrconn-footprint", "zos-svrconn-footprint")
+    channel = ("zos-channel-footprint", "zos-channel-footprint")
+    assert _ratio(spark, *channel, 1024, 1048576, metric=MEMORY) == pytest.approx(1134 / 103)
+    assert _ratio(spark, *footprint, 1024, 1024, "10", MEMORY) < 1, "conversations share a channel"
+    rated = ("client-rated-np", "client-rated-pm")
+    assert _ratio(spark, *rated, 2048, 2048, metric=CLIENTS_WITHIN_SECOND) == pytest.approx(650 / 1350)
+    cores = ("pubsub-multi-cores-np", "pubsub-multi-cores-np")
+    assert _ratio(spark, *cores, 2048, 2048, "4", MESSAGES) == pytest.approx(86317 / 48088)
+    found = {(row["subject"], row["metric"]) for row in _found(spark)}
+    assert ("persistent to nonpersistent", RESPONSE_TIME) in found
+    assert ("TLS to plain", PROCESSOR_TIME) in found
+    assert {"JMS to MQI", "publish/subscribe to point-to-point", "own reply queues to a common one"} <= {
+        subject for subject, _ in found
+    }
 
 
 def test_sources_are_told(spark: SparkSession) -> None:

@@ -82,7 +82,9 @@ def test_short_and_strange_curves(spark: SparkSession) -> None:
         for name, steps in curves.items()
         for step, (clients, rate) in enumerate(steps)
     ]
-    found = {row["contestant"]: row for row in scaling(points(spark, rows), runs(spark, [run()])).collect()}
+    found = {
+        row["contestant"]: row for row in scaling(curve_steps(points(spark, rows)), runs(spark, [run()])).collect()
+    }
     assert set(found) == set(curves)
     assert {name for name, row in found.items() if not row["is_fitted"]} == {
         *("two", "three", "one number of clients", "nothing")
@@ -104,7 +106,7 @@ def test_predictions_and_costs(spark: SparkSession) -> None:
     rows += [point(clients * 10, clients, contestant="few") for clients in (1, 2, 3)]
     rows += [point(clients * 10, clients, contestant="rated", asked_rate=clients * 10.0) for clients in CLIENTS]
     rows += [point(_law(clients, 100, 0.5, 0.0), clients, contestant="flat") for clients in CLIENTS]
-    table = scaling(points(spark, rows), runs(spark, [run()]))
+    table = scaling(curve_steps(points(spark, rows)), runs(spark, [run()]))
     assert tuple(table.columns) == SCALING.names
     found = {row["contestant"]: row for row in table.collect()}
     best = found["Ostler"]
@@ -155,7 +157,7 @@ def test_what_limits(spark: SparkSession) -> None:
     found = {
         row["contestant"]: row
         for row in scaling(
-            points(spark, rows), runs(spark, [run(), run("run-2"), run("run-3"), run("run-4")])
+            curve_steps(points(spark, rows)), runs(spark, [run(), run("run-2"), run("run-3"), run("run-4")])
         ).collect()
     }
     limits = {name: row["limited_by"] for name, row in found.items()}

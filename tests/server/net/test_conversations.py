@@ -674,3 +674,34 @@ def test_a_unit_backed_out_by_the_queue_manager(wire_bench: WireBench) -> None:
     assert depth(wire_bench) == 1
     peer.close()
     wire_bench.check_nothing_left()
+
+
+# -- calls that clients execute on their own ---------------------------------------------------------------------------
+
+
+def test_a_call_of_the_client_is_counted_without_a_reply(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    peer.send(
+        wire.frame(wire.COUNT_CALL, 1, 0, numbers(1, 256, 2, 1)), wire.frame(wire.COUNT_CALL, 1, 0, numbers(2, 0, 0, 0))
+    )
+    assert peer.answers() == []
+    counted = wire_bench.manager.engine.counters.topic_counters()
+    assert (counted.cbs_registered, counted.ctls_failed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("request_number", "payload"), [(7, numbers(1, 256, 2, 1)), (0, numbers(3, 1, 0, 1)), (0, numbers(1, 256, 2))]
+)
+def test_a_wrong_report_of_a_call_ends_the_link(wire_bench: WireBench, request_number: int, payload: bytes) -> None:
+    peer = wire_bench.peer("Q")
+    peer.send(wire.frame(wire.COUNT_CALL, 1, request_number, payload))
+    assert peer.answers()[-1].type == wire.FAREWELL
+
+
+def test_a_link_of_an_older_version_reports_no_calls(wire_bench: WireBench) -> None:
+    peer, link = wire_bench.link()
+    peer.hello()
+    peer.connect()
+    link.version = 2
+    peer.send(wire.frame(wire.COUNT_CALL, 1, 0, numbers(1, 256, 2, 1)))
+    assert peer.answers()[-1].type == wire.FAREWELL

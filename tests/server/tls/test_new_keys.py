@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,15 +15,21 @@ from tests.world.tls_pairs import TestCertificates, make_certificates
 
 import ostler
 from ostler import mqi
+from ostler.client.link.tls_client import ClientTls
 from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import ConnectParameters, TlsSettings
 from ostler.command.admin.context import ChannelStatus
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager, queue_manager
+from ostler.wire.connect_frames import Hello, decode_hello
+from ostler.wire.frames import FAREWELL, HEARTBEAT, HELLO, PROTOCOL_VERSION, REKEY, FrameReader, frame
+from ostler.wire.payload_codec import PayloadReader
+from ostler.wire.replies import decode_reason
 
 CHANNELS = """\
 DEFINE QLOCAL(ORDERS) MAXDEPTH(100000)
 DEFINE CHANNEL(APPS) CHLTYPE(SVRCONN) SSLCIPH(ANY_TLS12_OR_HIGHER)
+DEFINE CHANNEL(PLAIN) CHLTYPE(SVRCONN)
 """
 SPECS = pytest.mark.parametrize("spec", ["TLS_AES_128_GCM_SHA256", "ECDHE_RSA_AES_256_GCM_SHA384"])
 BODY = os.urandom(5_000)
@@ -205,3 +212,78 @@ def test_clients_of_the_version_before_keep_their_keys(
         for _ in range(60):
             queue.put(BODY)
         assert status_of(qm).key_resets == 0
+
+
+# -- clients that break the protocol -----------------------------------------------------------------------------------
+
+
+class RawClient:
+    """A client made of a socket and TLS, which says what it is told to."""
+
+    def __init__(self, qm: RunningQueueManager, tls: TlsSettings | None, version: int = PROTOCOL_VERSION) -> None:
+        host, port = qm.connection_name.rstrip(")").split("(")
+        self._socket = socket.create_connection((host, int(port)), 30)
+        channel = "APPS" if tls is not None else "PLAIN"
+        self._tls = ClientTls(tls).stream(channel) if tls is not None else None
+        self._reader = FrameReader(1 << 20)
+        self._send(b"")
+        while self._tls is not None and not self._tls.is_ready:
+            self._receive()
+        proposal = Hello(channel)
+        proposal.version = version
+        proposal.heartbeat_seconds = 300
+        self.negotiated = decode_hello(self.ask(frame(HELLO, 0, 1, proposal.encode()))[1][8:])
+
+    def _send(self, data: bytes) -> None:
+        if self._tls is not None:
+            if data:
+                self._tls.encrypt(data)
+            data = self._tls.take_output()
+        self._socket.sendall(data)
+
+    def _receive(self) -> None:
+        data = self._socket.recv(65536)
+        assert data, "the queue manager closed the connection"
+        self._reader.feed(self._tls.receive_data(data) if self._tls is not None else data)
+        self._send(b"")
+
+    def ask(self, data: bytes) -> tuple[int, bytes]:
+        """Send a frame; type and payload of the next one that comes."""
+        self._send(data)
+        while not self._reader.next():
+            self._receive()
+        return int(self._reader.type), self._reader.buffer[self._reader.start : self._reader.end]
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def farewell_of(client: RawClient, data: bytes) -> str:
+    kind, payload = client.ask(data)
+    client.close()
+    assert kind == FAREWELL
+    reason, text = decode_reason(PayloadReader(payload))
+    assert reason == mq.MQRC_CONNECTION_ERROR
+    return text
+
+
+def test_new_keys_need_tls_the_version_and_some_bytes(qm: RunningQueueManager, settings: TlsSettings) -> None:
+    rekey = frame(REKEY, 0, 1)
+    assert "new keys again after a few bytes" in farewell_of(RawClient(qm, settings), rekey)
+    assert "this version of the protocol does not have" in farewell_of(RawClient(qm, settings, 2), rekey)
+    plain = RawClient(qm, None)
+    for _ in range(1000):  # heartbeats, to have enough bytes
+        plain.ask(frame(HEARTBEAT, 0, 1))
+    assert "new keys without TLS" in farewell_of(plain, rekey)
+
+
+def test_the_count_is_in_the_reply_to_hello_for_those_who_know_it(
+    qm: RunningQueueManager, settings: TlsSettings
+) -> None:
+    qm.mqsc("ALTER QMGR SSLRKEYC(40000)")
+    found = []
+    for tls, version in ((settings, 3), (settings, 2), (settings, 1), (None, 3)):
+        client = RawClient(qm, tls, version)
+        found.append((int(client.negotiated.version), int(client.negotiated.key_reset_bytes)))
+        client.close()
+    assert found == [(3, 40_000), (2, 0), (1, 0), (3, 0)]

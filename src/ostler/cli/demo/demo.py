@@ -175,8 +175,8 @@ def _show_files(console: Console, directory: QueueManagerDirectory, keep: bool) 
         console.print(
             f"       ostler strmqm {NAME}; ostler browse {PERSISTENT} {NAME} --count 3 --details", soft_wrap=True
         )
-    console.print("Next:  ostler dev              makes a queue manager for your own programs")
-    console.print("       ostler bench --quick    measures this installation in a few minutes")
+    console.print("Next:  ostler dev                       makes a queue manager for your own programs")
+    console.print("       ostler lab run @micro --quick    measures this installation in a few minutes")
 
 
 def _table(title: str) -> Table:

@@ -1,1 +1,1 @@
-"""`ostler lab` and `ostler bench`."""
+"""`ostler lab`."""

@@ -39,6 +39,7 @@ def add_command(subparsers: Subparsers) -> None:
         "All scenarios of the reports, and which can run today; those that cannot say what they need.",
         USAGE,
     )
+    listing.add_argument("set", nargs="?", metavar="@SET", help="only those of a named set, such as @micro")
     listing.add_argument("--family", metavar="NAME", help="only those that the same code runs, such as request-reply")
     listing.add_argument("--report", metavar="NAME", help="only those of one report, such as windows-v53")
     listing.add_argument("--runnable", action="store_true", help="only those that can run today")
@@ -69,9 +70,11 @@ def _console() -> Console:
 def _run_list(arguments: argparse.Namespace) -> int:
     from ostler.lab.scenarios.families import FAMILIES
     from ostler.lab.scenarios.loader import catalogue
+    from ostler.lab.scenarios.sets import SETS, SIGN
 
     known = catalogue()
     for kind, name, names in (
+        ("set", arguments.set, tuple(SIGN + each for each in SETS)),
         ("family", arguments.family, tuple(FAMILIES)),
         ("report", arguments.report, tuple(known.reports)),
     ):
@@ -90,15 +93,22 @@ def _run_list(arguments: argparse.Namespace) -> int:
     else:
         _print_lines(selected)
     console.print(_counts(selected), soft_wrap=True)
+    if console.is_terminal and arguments.set is None:
+        sets = "; ".join(f"{SIGN}{each.name}: {each.title}" for each in SETS.values())
+        console.print(f"Named sets, for ostler lab run and ostler lab list: {sets}.", soft_wrap=True, markup=False)
     return 0
 
 
 def _select(known: Catalogue, arguments: argparse.Namespace) -> Iterable[tuple[Scenario, Readiness]]:
+    from ostler.lab.scenarios.sets import expand
+
     is_all = arguments.is_all or arguments.state == "not-measured"
+    wanted = None if arguments.set is None else expand([arguments.set])
     for scenario in known.scenarios.values():
         readiness = known.readiness(scenario)
         if (
             (scenario.is_measured or is_all)
+            and (wanted is None or scenario.id in wanted)
             and arguments.family in (None, scenario.family)
             and arguments.report in (None, scenario.report.name)
             and arguments.state in (None, readiness.verdict.value)

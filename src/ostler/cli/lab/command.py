@@ -17,6 +17,7 @@ _MODULES: Final = (
     "ostler.cli.lab.compare",
     "ostler.cli.lab.peers",
     "ostler.cli.lab.doctor",
+    "ostler.cli.lab.size",
 )
 
 _DESCRIPTION = """\

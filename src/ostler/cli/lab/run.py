@@ -53,7 +53,9 @@ class RunRefused(Exception):
 
 def add_command(subparsers: Subparsers) -> None:
     running = commands.add_command(subparsers, "run", "measure scenarios", _DESCRIPTION, USAGE)
-    running.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="ostler lab list --runnable shows them")
+    running.add_argument(
+        "scenarios", nargs="+", metavar="SCENARIO", help="ostler lab list --runnable shows them; @NAME for a named set"
+    )
     running.add_argument("--quick", action="store_true", help="a few points, short and twice each")
     running.add_argument(
         "--set",
@@ -164,10 +166,15 @@ def _has_packages() -> bool:
 
 def _scenarios(names: Sequence[str]) -> list[Scenario]:
     from ostler.lab.scenarios.loader import UnknownScenario, catalogue
+    from ostler.lab.scenarios.sets import UnknownSet, expand
 
     known = catalogue()
     found: list[Scenario] = []
-    for name in dict.fromkeys(names):
+    try:
+        expanded = expand(list(names))
+    except UnknownSet as unknown_set:
+        raise RunRefused(str(unknown_set)) from None
+    for name in expanded:
         try:
             scenario = known.find(name)
         except UnknownScenario as unknown:
@@ -218,11 +225,12 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 def _plan(scenario: Scenario, settings: Settings, chosen: Mapping[str, Sequence[str]]) -> str:
     """Returns a sentence on steps and duration. Raises ParametersError for points that the scenario does not have."""
     from ostler.lab.runner.formatting import duration
+    from ostler.lab.runner.windows import window_seconds
     from ostler.lab.scenarios.loader import catalogue
     from ostler.lab.scenarios.steps import steps
 
     planned = steps(scenario, catalogue().readiness(scenario), settings.is_quick, chosen)
-    each = settings.warm_up_seconds + settings.measured_seconds + settings.cool_down_seconds
+    each = settings.warm_up_seconds + window_seconds(scenario, settings) + settings.cool_down_seconds
     count = f"{len(planned)} step{'' if len(planned) == 1 else 's'}"
     times = "once" if settings.repetitions == 1 else f"{settings.repetitions} times"
     whole = duration(len(planned) * settings.repetitions * each)

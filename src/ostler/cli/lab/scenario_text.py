@@ -31,11 +31,10 @@ def rows(scenario: Scenario, readiness: Readiness, today: str) -> Iterator[tuple
     yield from _listed("left out", [f"{part.name}: needs {', '.join(part.needs)}" for part in readiness.left_out])
     yield from _listed("missing", [f"{each.name} ({each.id}). {each.note}" for each in readiness.missing])
     yield from _listed("stands in", [f"{each.name}: {each.note}" for each in readiness.stand_ins])
+    yield from _listed("differs", [f"{each.what}: {each.why}" for each in scenario.deviations])
     if scenario.family:
         family = FAMILIES[scenario.family]
         yield "family", f"{family.name}: {family.title}"
-        if family.benchmark and not family.runner:
-            yield "meanwhile", f"ostler bench {family.benchmark} measures something near it"
     yield from _listed("topology", [", ".join(scenario.topology)] if scenario.topology else [])
     for label, values in (("persistence", scenario.persistence), ("syncpoint", scenario.syncpoint)):
         if values:
@@ -95,18 +94,21 @@ def _points(sweep: Sweep, points: tuple[Point, ...]) -> str:
 def _load(load: ScenarioLoad) -> str:
     if load.kind != "rated":
         return _LOADS[load.kind.value]
+    pace = ", when it has its reply and that time has passed since its last put" if load.since_put else ""
+    return f"{_rate(load)} from each{pace}"
+
+
+def _rate(load: ScenarioLoad) -> str:
     if load.per_second >= 1:
-        return (
-            f"{load.per_second:,.4g} a second from each"
-            if load.per_second < _KB
-            else f"{load.per_second:,.0f} a second from each"
-        )
-    return f"one in {1 / load.per_second:,.4g} seconds from each"
+        return f"{load.per_second:,.4g} a second" if load.per_second < _KB else f"{load.per_second:,.0f} a second"
+    return f"one in {1 / load.per_second:,.4g} seconds"
 
 
 def _stop(stop: StopRule) -> str:
     if stop.kind == "response-time":
         text = f"when the mean response time passes {stop.limit:g} s"
+        text += f" at {stop.after} successive points" if stop.after > 1 else ""
+        text += "".join(f", with {name} {point} only" for name, point in stop.only.items())
     elif stop.kind == "samples":
         text = f"after {stop.limit:,.0f} measurements of each point"
     elif stop.kind == "event":

@@ -23,7 +23,6 @@ _MODULES: Final = (
     "ostler.cli.pipeline.validate",
     "ostler.cli.pipeline.compare",
     "ostler.cli.pipeline.report",
-    "ostler.cli.pipeline.bench",
     "ostler.cli.pipeline.watch",
 )
 

@@ -46,15 +46,16 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
-    """Returns a function that opens the Spark session of the options. It raises TaskFailed without Java."""
+def spark_opener(arguments: argparse.Namespace) -> Callable[..., SparkSession]:
+    """Returns a function that opens the Spark session of the options, for about so many rows where that is known. It
+    raises TaskFailed without Java."""
 
-    def open_spark() -> SparkSession:
+    def open_spark(rows: int | None = None) -> SparkSession:
         from ostler.pipeline.errors import PipelineError
         from ostler.pipeline.spark.session import open_session
 
         try:
-            return open_session(arguments.master, settings=dict(arguments.conf))
+            return open_session(arguments.master, settings=dict(arguments.conf), rows=rows)
         except PipelineError as refused:
             if is_java_problem(refused):
                 raise TaskFailed(JAVA_MISSING, str(refused)) from refused

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ostler.cli.framework import commands
 from ostler.cli.lab.runs import RUNS
 from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, require_packages, spark_opener
+from ostler.cli.pipeline.table_progress import TableProgress
 from ostler.pipeline.errors import count_text
 
 if TYPE_CHECKING:
@@ -41,15 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.run import run_pipeline
 
-    stream = sys.stderr if arguments.is_json else sys.stdout
     try:
-        outcome = run_pipeline(
-            spark_opener(arguments),
-            arguments.lake,
-            arguments.places or [RUNS],
-            arguments.rebuild,
-            lambda text: print(text, file=stream, flush=True),
-        )
+        with TableProgress(sys.stderr if arguments.is_json else sys.stdout) as view:
+            outcome = run_pipeline(
+                spark_opener(arguments),
+                arguments.lake,
+                arguments.places or [RUNS],
+                arguments.rebuild,
+                report=view.say,
+                progress=view.advance,
+            )
     except PipelineError as refused:
         print(f"ostler pipeline run: {refused}", file=sys.stderr)
         return USAGE

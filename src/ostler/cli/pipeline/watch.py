@@ -91,9 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
     """Returns a function that opens Spark and restores the handler of control-C, which Spark replaces."""
-    from ostler.pipeline.live.watch import SPARK_SETTINGS
+    from ostler.pipeline.spark.session import SHORT_SETTINGS
 
-    arguments.conf = [*SPARK_SETTINGS.items(), *arguments.conf]
+    arguments.conf = [*SHORT_SETTINGS.items(), *arguments.conf]
     open_spark = spark_opener(arguments)
 
     def open_and_restore_handler() -> SparkSession:

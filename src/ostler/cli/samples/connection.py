@@ -40,10 +40,13 @@ class UsageError(Exception):
     """Invalid usage; the text is the reason."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, prefix: str = "") -> None:
-    """Adds the options. With a prefix, such as "to-", they are those of a second connection."""
+def add_arguments(parser: argparse.ArgumentParser, prefix: str = "", has_short: bool = True) -> None:
+    """Adds the options. With a prefix, such as "to-", they are those of a second connection.
+
+    Without `has_short` there is no -c, for a program whose own it is.
+    """
     group = parser.add_argument_group("where it goes" if prefix else "connection")
-    short = [] if prefix else ["-c"]
+    short = ["-c"] if has_short and not prefix else []
     group.add_argument(
         *short,
         f"--{prefix}connection",
@@ -93,7 +96,7 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
 def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings | None:
     """Returns the TLS settings of the options; None without any."""
     options = _Options(arguments, prefix)
-    fields = {field: options.text(option) for option, _, field, _ in _TLS}
+    fields: dict[str, Any] = {field: options.text(option) for option, _, field, _ in _TLS}
     locked = options.path("key-password-file")
     if not (getattr(arguments, f"{prefix}tls".replace("-", "_")) or any(fields.values()) or locked):
         return None

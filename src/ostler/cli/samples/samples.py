@@ -1,4 +1,4 @@
-"""The sample programs: `ostler put`, `get`, `browse`, `request`, `respond`, `forward`, `publish` and `subscribe`.
+"""The sample programs: `ostler put`, `get`, `browse`, `request`, `respond`, `forward`, and those for topics.
 
 Exit statuses: 0, 1 for wrong usage, 2 for an error of the queue manager.
 """
@@ -42,6 +42,7 @@ def add_command(subparsers: Subparsers) -> None:
     _add_forward(subparsers)
     _add_publish(subparsers)
     _add_subscribe(subparsers)
+    _add_amqsrua(subparsers)
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
@@ -185,6 +186,28 @@ def _add_subscribe(subparsers: Subparsers) -> None:
     sample_connection.add_arguments(parser)
 
 
+def _add_amqsrua(subparsers: Subparsers) -> None:
+    parser = _program(
+        subparsers,
+        "amqsrua",
+        "show the resources that a queue manager uses",
+        "Show what a queue manager publishes about its use of resources, as MQ's amqsrua does: processors, disks, "
+        "calls, queues. A class or type that is not given is asked for.",
+    )
+    parser.add_argument("-m", dest="queue_manager", metavar="QMGR", help="the queue manager; else the default one")
+    parser.add_argument("-c", dest="resource_class", metavar="CLASS", default="", help="such as CPU or STATQ")
+    parser.add_argument("-t", dest="resource_type", metavar="TYPE", default="", help="such as SystemSummary or PUT")
+    parser.add_argument("-o", dest="object", metavar="NAME", default="", help="the queue, for data of single queues")
+    parser.add_argument("-n", dest="count", type=positive, metavar="N", help="end after so many publications")
+    parser.add_argument(
+        "-p", dest="prefix", metavar="TOPIC", default="$SYS/MQ", help="where the tree of topics begins (%(default)s)"
+    )
+    parser.add_argument("--wait", type=_wait, metavar="SECONDS", help="how long for each publication; else for ever")
+    parser.add_argument("--json", action="store_true", help="in JSON, a line for each publication")
+    _add_quiet(parser.add_argument_group("output"))
+    sample_connection.add_arguments(parser, has_short=False)
+
+
 def _add_topic(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", metavar="TOPIC", help="the topic string, such as prices/fruit")
     parser.add_argument("queue_manager", nargs="?", metavar="QMGR", help="the queue manager; else the default one")
@@ -226,10 +249,10 @@ def _wait(text: str) -> float | None:
 
 def _run(name: str, arguments: argparse.Namespace) -> int:
     # Loaded here, as help does not need them.
-    from ostler.cli.samples import programs as sample_programs
-    from ostler.cli.samples import topics as sample_topics
+    from ostler.cli.samples import programs, resource_usage, topics
 
-    return run_program(name, {**sample_programs.PROGRAMS, **sample_topics.PROGRAMS}[name], arguments)
+    all_programs: dict[str, Command] = {**programs.PROGRAMS, **topics.PROGRAMS, **resource_usage.PROGRAMS}
+    return run_program(name, all_programs[name], arguments)
 
 
 def run_program(name: str, program: Command, arguments: argparse.Namespace) -> int:

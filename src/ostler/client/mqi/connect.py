@@ -26,6 +26,7 @@ from ostler.client.mqi.connection_state import (
 from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, error_result, unbind
 from ostler.client.mqi.variable_strings import write_end
 from ostler.engine.connection import AsyncStatus
+from ostler.engine.pubsub import subscription_calls
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQCNO, MQCSP, MQSTS
@@ -267,6 +268,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
             raise MQError(mq.MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
         MQSTS.validate_header(sts)
         with locked_engine(bound):
+            subscription_calls.count_status(bound.engine, bound.connection, True)
             status = bound.connection.async_status
             bound.connection.async_status = AsyncStatus()
     except MQError as error:

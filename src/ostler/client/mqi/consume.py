@@ -19,6 +19,7 @@ from ostler.client.mqi.put_get import Result, error_result
 from ostler.client.mqi.remote.connect import RemoteState, remote_state
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, usable_remote
 from ostler.client.mqi.remote.consume import LinkConsumerPort
+from ostler.engine.pubsub.subscription_calls import CALLBACK, CONTROL
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.consuming import MQCBD, MQCTLO
@@ -76,9 +77,26 @@ def MQCB(
             usable_connection(hconn)
         else:
             usable_remote(hconn)
+        dispatcher = _dispatcher(_state(hconn))
+    except MQError as error:
+        return error_result(error)
+    result = _callback(dispatcher, operation, cbd, hobj, md, gmo, function)
+    dispatcher.port.count_call(CALLBACK, operation, hobj, result[0] != mq.MQCC_FAILED)
+    return result
+
+
+def _callback(
+    dispatcher: Dispatcher,
+    operation: int,
+    cbd: bytearray | None,
+    hobj: int,
+    md: bytearray | None,
+    gmo: bytearray | None,
+    function: Callback | None,
+) -> Result:
+    try:
         if operation not in _OPERATIONS:
             raise MQError(mq.MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCB.")
-        dispatcher = _dispatcher(_state(hconn))
         if operation & mq.MQOP_REGISTER:
             _register(dispatcher, operation, cbd, hobj, md, gmo, function)
         else:
@@ -221,9 +239,18 @@ def MQCTL(hconn: int, operation: int, ctlo: bytearray | None) -> Result:
                 raise MQError(state.remote.broken, state.remote.broken_text)
         else:
             check_working(state)
+        dispatcher = _dispatcher(state)
+    except MQError as error:
+        return error_result(error)
+    result = _control(dispatcher, operation, ctlo)
+    dispatcher.port.count_call(CONTROL, operation, mq.MQHO_NONE, result[0] != mq.MQCC_FAILED)
+    return result
+
+
+def _control(dispatcher: Dispatcher, operation: int, ctlo: bytearray | None) -> Result:
+    try:
         if operation not in (mq.MQOP_START, mq.MQOP_START_WAIT, mq.MQOP_STOP, mq.MQOP_SUSPEND, mq.MQOP_RESUME):
             raise MQError(mq.MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCTL.")
-        dispatcher = _dispatcher(state)
         area = _control_options(dispatcher.port, ctlo)
         if operation in (mq.MQOP_STOP, mq.MQOP_SUSPEND):
             return _halt(dispatcher, operation)

@@ -62,3 +62,7 @@ class ConsumerPort(ABC):
 
     @abstractmethod
     def has_unit_of_work(self) -> bool: ...
+
+    @abstractmethod
+    def count_call(self, call: int, operation: int, hobj: int, is_done: bool) -> None:
+        """Have the queue manager count an MQCB or MQCTL (`subscription_calls`). Never raises."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -19,6 +20,7 @@ from ostler.client.mqi.put_get import Bound, get_request, returned_options
 from ostler.engine import get as getting
 from ostler.engine.core import QUIESCING, RUNNING, STOPPING, Engine
 from ostler.engine.handle import OTHER_OBJECT, Handle
+from ostler.engine.pubsub.subscription_calls import count_call
 from ostler.engine.queue.get_request import UNLIMITED, GetRequest
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.model import constants as mq
@@ -58,6 +60,10 @@ class EngineConsumerPort(ConsumerPort):
 
     def is_quiescing(self) -> bool:
         return self._bound.engine.state == QUIESCING
+
+    def count_call(self, call: int, operation: int, hobj: int, is_done: bool) -> None:
+        with suppress(MQError), locked_engine(self._bound, even_if_broken=True) as engine:
+            count_call(engine, self._connection, call, operation, hobj, is_done)
 
     def wake(self) -> None:
         self._wakeup.put(None)

@@ -132,9 +132,13 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
             connection.publish_level = PUBLISH_LEVEL_HIGHEST
         return found, connection.after_lsn, connection.put_md
 
-    reason, lsn, stored = retry_when_log_full(bound, verb)
+    try:
+        reason, lsn, stored = retry_when_log_full(bound, verb)
+    except MQError:
+        statistics.count_put1_failed(bound.engine, connection, request.object_type)
+        raise
     if reason != mq.MQRC_NONE and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
-        statistics.count_put1_failed(bound.engine, connection)
+        statistics.count_put1_failed(bound.engine, connection, request.object_type)
         return reason
     describe_put(od, md, pmo, stored, connection.put_resolved_names)
     if version > 2:

@@ -12,7 +12,7 @@ from ostler.client.mqi.subscription_structures import (
     subscribe_arguments,
 )
 from ostler.engine.core import Engine
-from ostler.engine.pubsub.subscribe import request_publications, subscribe
+from ostler.engine.pubsub.subscribe import request_publications
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.verbs import topics as topic_verbs
@@ -30,7 +30,7 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         asked = subscribe_arguments(sd, hobj)
 
         def verb(engine: Engine) -> tuple[SubscribeReply, int, int]:
-            made = subscribe(engine, connection, topic_verbs.make_subscribe_request(connection, asked))
+            made = topic_verbs.subscribe_as_asked(engine, connection, asked)
             return topic_verbs.make_subscribe_reply(made), made.warning, connection.after_lsn
 
         found, reason, lsn = retry_when_log_full(bound, verb)

@@ -50,7 +50,7 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.queue_manager import QueueManager
-from ostler.server.verbs.topics import make_subscribe_reply, make_subscribe_request
+from ostler.server.verbs.topics import make_subscribe_reply, subscribe_as_asked
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, SubscribeReply
 
 T = TypeVar("T")
@@ -285,7 +285,7 @@ class LocalSession(Session, EndListener):
 
         def verb(engine: Engine) -> tuple[SubscribeResult, int]:
             asked.destination = destination.number if destination is not None else 0
-            made = subscribing.subscribe(engine, connection, make_subscribe_request(connection, asked))
+            made = subscribe_as_asked(engine, connection, asked)
             return made, connection.after_lsn
 
         made, lsn = await self.retry_when_log_full(verb)
@@ -357,7 +357,7 @@ class LocalSession(Session, EndListener):
                 connection.publish_level = LEVEL_HIGHEST
             return self._put_result(reason)
 
-        return await self._put(verb)
+        return await self._put(verb, None, request.object_type)
 
     def _put_result(self, reason: int) -> tuple[Put, int]:
         """Return the result of a put and the LSN after its record. Under the engine's lock."""
@@ -365,7 +365,9 @@ class LocalSession(Session, EndListener):
             raise MQError(reason)
         return Put(self.connection.put_md, reason), self.connection.after_lsn
 
-    async def _put(self, verb: Callable[[Engine], tuple[Put, int]], handle: Handle | None = None) -> Put:
+    async def _put(
+        self, verb: Callable[[Engine], tuple[Put, int]], handle: Handle | None, object_type: int = mq.MQOT_Q
+    ) -> Put:
         try:
             done, lsn = await self.retry_when_log_full(verb)
         except MQError:
@@ -373,7 +375,7 @@ class LocalSession(Session, EndListener):
                 if handle is not None:
                     statistics.count_put_failed(engine, self.connection, handle)
                 else:
-                    statistics.count_put1_failed(engine, self.connection)
+                    statistics.count_put1_failed(engine, self.connection, object_type)
             raise
         log = self.bound.writer.log
         if log.buffer_is_full():

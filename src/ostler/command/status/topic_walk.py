@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from ostler.engine.core import Engine
-from ostler.engine.pubsub.topic_strings import MANY, ONE, levels_of, pattern_levels
+from ostler.engine.pubsub.topic_strings import ADMINISTRATIVE, MANY, ONE, fixed_levels, levels_of, pattern_levels
 from ostler.engine.pubsub.topic_tree import TopicNode
 
 # A display that is read more slowly no longer prevents the removal of unused nodes.
@@ -30,6 +30,8 @@ class TopicPattern:
         self.start: Final = self._closure({0})
         self._known: Final[dict[tuple[Positions, str], Positions]] = {}
         self._words: Final = {level for level in self.levels if level not in (MANY, ONE)}
+        # Wildcards above $SYS/MQ match nothing in that branch.
+        self.is_from_above: Final = 0 <= fixed_levels(self.levels) < len(levels_of(ADMINISTRATIVE))
 
     @property
     def is_wild(self) -> bool:
@@ -133,7 +135,7 @@ class TopicWalk:
                 branches.pop()
                 continue
             positions = pattern.after(branch.positions, node.name)
-            if positions:
+            if positions and not (pattern.is_from_above and engine.topics.is_administrative(node)):
                 topic = branch.prefix + node.name
                 if pattern.is_match(positions):
                     found.append((node, topic))

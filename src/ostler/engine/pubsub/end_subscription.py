@@ -12,6 +12,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.objects import delete, delete_queue
+from ostler.engine.pubsub import subscription_calls
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
@@ -30,6 +31,28 @@ def close_subscription(engine: Engine, connection: Connection, handle: Handle, o
     """
     subscription = handle.subscription
     assert subscription is not None, "the handle of a subscription"
+    try:
+        choice: i64 = _closing_choice(subscription, options)
+    except MQError:
+        subscription_calls.count_unsubscribe_failed(engine, connection)
+        raise
+    is_removed: bool = not subscription.is_durable or choice == mq.MQCO_REMOVE_SUB
+    connection.after_lsn = 0
+    connection.handles.pop(handle.number, None)
+    statistics.count_close(engine, connection, handle)
+    subscription_calls.count_unsubscribed(engine, connection, subscription.is_durable, is_removed)
+    if subscription.is_removed:
+        return mq.MQRC_NONE
+    if subscription.connection == connection.number:
+        subscription.connection = 0
+        subscription.connection_id = b""
+    if is_removed:
+        connection.after_lsn = end_subscription(engine, subscription)
+    return mq.MQRC_NONE
+
+
+def _closing_choice(subscription: Subscription, options: i64) -> i64:
+    """Return MQCO_KEEP_SUB, MQCO_REMOVE_SUB or 0. Raises MQError for close options that do not fit."""
     if options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE):
         raise MQError(
             mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "A subscription is kept or removed, not deleted as a queue is."
@@ -39,17 +62,7 @@ def close_subscription(engine: Engine, connection: Connection, handle: Handle, o
         raise MQError(mq.MQRC_OPTIONS_ERROR, "A subscription is either kept or removed.")
     if choice == mq.MQCO_KEEP_SUB and not subscription.is_durable:
         raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only a durable subscription can be kept.")
-    connection.after_lsn = 0
-    connection.handles.pop(handle.number, None)
-    statistics.count_close(engine, connection, handle)
-    if subscription.is_removed:
-        return mq.MQRC_NONE
-    if subscription.connection == connection.number:
-        subscription.connection = 0
-        subscription.connection_id = b""
-    if not subscription.is_durable or choice == mq.MQCO_REMOVE_SUB:
-        connection.after_lsn = end_subscription(engine, subscription)
-    return mq.MQRC_NONE
+    return choice
 
 
 def remove_subscription(engine: Engine, subscription: Subscription) -> i64:

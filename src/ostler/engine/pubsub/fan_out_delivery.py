@@ -15,6 +15,7 @@ from ostler.engine.queue.delivery import deliver, enqueue, put_on_dead_letter_qu
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import PERSISTENT
 from ostler.engine.queue.transmission import transmission_message
+from ostler.engine.statistics import count_copies
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 
@@ -57,11 +58,23 @@ def _make_copies(engine: Engine, copies: list[Copy], plan: FanOutPlan, unit: Uni
     lsn: i64 = 0
     if persistent is not None:
         lsn = append_publication(engine, plan.stored, plan.block, plan.body, persistent, unit)
+    _count(engine, plan, persistent)
     for copy in copies:
         visible: i64 = lsn if copy.flags & PERSISTENT else 0
         message = Message(copy.md, copy.properties, plan.body, copy.seq)
         enqueue(engine, copy.queue, message, copy.flags, copy.expiry_ms, unit, visible)
     return lsn
+
+
+def _count(engine: Engine, plan: FanOutPlan, persistent: list[Copy] | None) -> None:
+    """Count the copies for subscriptions, without one that becomes the retained publication."""
+    durable: i64 = 0
+    if persistent is not None:
+        durable = len(persistent)
+        if persistent[-1].queue.keeps_retained:
+            durable -= 1
+    if plan.copies:
+        count_copies(engine, len(plan.copies), durable, len(plan.body))
 
 
 def _deliver_separate(engine: Engine, item: SeparateCopy, unit: UnitOfWork | None) -> None:
@@ -81,5 +94,6 @@ def _deliver_separate(engine: Engine, item: SeparateCopy, unit: UnitOfWork | Non
         md, body = transmission_message(engine, subscription.remote_queue, manager, md, properties, body)
         properties = b""
     deliver(engine, queue, md, properties, body, unit)
+    count_copies(engine, 1, 1 if read_i32_le(item.md, PERSISTENCE_AT) == 1 else 0, len(item.body))
     subscription.delivered += 1
     subscription.delivered_ms = engine.wall_ms()

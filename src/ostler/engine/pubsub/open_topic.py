@@ -77,7 +77,8 @@ def require_on_topic(engine: Engine, user: str, topic: str, needed: i64) -> None
             if missing == 0:
                 return
             nearest = nearest or definition.name
-        node = node.parent
+        # Authority on topics above $SYS/MQ does not extend to system topics.
+        node = node.parent if not engine.topics.is_administrative(node) else None
     raise MQError(
         mq.MQRC_NOT_AUTHORIZED,
         f"User {user} has no {','.join(words_of(missing))} authority on topic {topic[:256]}: "

@@ -42,7 +42,7 @@ from ostler.engine.put_descriptor import (
 )
 from ostler.engine.queue.delivery import check_admission
 from ostler.engine.queue.queue import Queue
-from ostler.engine.statistics import count_put
+from ostler.engine.statistics import count_publication, count_put
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 
@@ -106,7 +106,7 @@ def publish(
         reason = check_capacity(engine, plan, len(unit.entries) if unit is not None else _NO_UNIT)
     if reason != 0:
         return reason
-    retaining = _queue_to_retain(engine, len(body), is_persistent) if options & mq.MQPMO_RETAIN else None
+    retaining = queue_to_retain(engine, len(body), is_persistent) if options & mq.MQPMO_RETAIN else None
     if options & mq.MQPMO_RETAIN and retaining is None:
         return mq.MQRC_PUT_NOT_RETAINED
     lsn = deliver_plan(engine, plan, retaining, unit)
@@ -116,6 +116,7 @@ def publish(
     opened.published += 1
     opened.published_ms = engine.wall_ms()
     count_put(engine, connection, handle, len(body), is_persistent)
+    count_publication(engine, connection, handle, len(body), is_persistent)
     if plan.matched == 0 and warning == 0 and options & mq.MQPMO_WARN_IF_NO_SUBS_MATCHED:
         warning = mq.MQRC_NO_SUBS_MATCHED
     if not _is_synchronous(settings, options):
@@ -178,7 +179,7 @@ def _returned_descriptor(stored: bytes, md: bytes, options: i64) -> bytes:
     return stored[:MESSAGE_ID_AT] + md[MESSAGE_ID_AT:CORRELATION_ID_AT] + stored[CORRELATION_ID_AT:]
 
 
-def _queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
+def queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
     """Return the queue of retained publications; None if it cannot take this one."""
     queue = retained.retained_queue(engine)
     if queue is None or not queue.put_allowed or check_admission(engine, queue, size_bytes, is_persistent) != 0:

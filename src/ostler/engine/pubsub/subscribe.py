@@ -9,7 +9,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.objects import create_dynamic, define, delete_queue
-from ostler.engine.pubsub import resume_subscription
+from ostler.engine.pubsub import resume_subscription, subscription_calls
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, MANAGED_NON_DURABLE, end_subscription
 from ostler.engine.pubsub.open_topic import check_enabled, check_node_limit, named_topic, require_on_topic
 from ostler.engine.pubsub.retained_delivery import send_retained
@@ -33,6 +33,16 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
 
     The reply must wait until `connection.after_lsn` is durable.
     """
+    try:
+        made = _subscribe(engine, connection, request)
+    except MQError:
+        subscription_calls.count_subscribe_failed(engine, connection)
+        raise
+    subscription_calls.count_subscribed(engine, connection, request, made)
+    return made
+
+
+def _subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> SubscribeResult:
     options: i64 = request.options
     connection.after_lsn = 0
     engine.check_state(options & mq.MQSO_FAIL_IF_QUIESCING != 0)
@@ -136,6 +146,16 @@ def request_publications(engine: Engine, connection: Connection, handle: Handle,
 
     The reply must wait until `connection.after_lsn` is durable.
     """
+    try:
+        sent = _request_publications(engine, connection, handle, action, options)
+    except MQError:
+        subscription_calls.count_request(engine, connection, False)
+        raise
+    subscription_calls.count_request(engine, connection, True)
+    return sent
+
+
+def _request_publications(engine: Engine, connection: Connection, handle: Handle, action: i64, options: i64) -> int:
     connection.after_lsn = 0
     engine.check_state(options & mq.MQSRO_FAIL_IF_QUIESCING != 0)
     subscription = handle.subscription

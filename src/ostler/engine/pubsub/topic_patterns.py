@@ -114,6 +114,13 @@ class LevelPatterns:
             node = node.below(level)
         return node.subscriptions if node is not None else _NO_SUBSCRIPTIONS
 
+    def has_branch(self, levels: list[str]) -> bool:
+        """Return whether patterns begin with these levels, without wildcards."""
+        node: PatternNode | None = self._root
+        for level in levels:
+            node = node.children.get(level) if node is not None else None
+        return node is not None
+
     def match(self, levels: list[str], found: list[Subscription]) -> None:
         """Add the subscriptions that match a topic with these levels to `found`."""
         self._steps += 1

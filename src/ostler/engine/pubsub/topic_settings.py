@@ -101,6 +101,18 @@ class TopicSettings:
         return wanted == mq.MQDLV_ALL or (wanted == mq.MQDLV_ALL_DUR and is_durable)
 
 
+def administrative_settings(definition: Definition | None) -> TopicSettings:
+    """Return the settings at $SYS/MQ: nothing comes from above, and no wildcard from above passes, whatever is set.
+
+    Copies that a subscription cannot take are dropped: the next ones replace them, so the dead-letter queue is not for
+    them.
+    """
+    settings = TopicSettings(definition, None)
+    settings.blocks_wildcards = True
+    settings.dead_letters = mq.MQUSEDLQ_NO
+    return settings
+
+
 def _number(attributes: dict[str, int | str | tuple[str, ...]], name: str, as_parent: int, otherwise: i64) -> i64:
     value = attributes.get(name, as_parent)
     return value if isinstance(value, int) and value != as_parent else otherwise

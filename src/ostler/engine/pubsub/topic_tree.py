@@ -12,9 +12,16 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine.pubsub.subscription import Subscription
+from ostler.engine.pubsub.subscription_counts import SubscriptionCounts
 from ostler.engine.pubsub.topic_patterns import CharacterPatterns, LevelPatterns, levels_match, swap_remove
-from ostler.engine.pubsub.topic_settings import TopicSettings
-from ostler.engine.pubsub.topic_strings import CharacterPattern, fixed_levels, levels_of, pattern_levels
+from ostler.engine.pubsub.topic_settings import TopicSettings, administrative_settings
+from ostler.engine.pubsub.topic_strings import (
+    ADMINISTRATIVE,
+    CharacterPattern,
+    fixed_levels,
+    levels_of,
+    pattern_levels,
+)
 from ostler.model.definitions import Definition
 
 BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
@@ -24,6 +31,7 @@ DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
 _EXPIRIES_SPARE: Final = 64
 # Above this number of nodes, idle nodes are removed without waiting for TREELIFE.
 NODES_KEPT: Final = 100_000
+_ADMINISTRATIVE_LEVELS: Final = ADMINISTRATIVE.split("/")
 _NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
 
@@ -67,6 +75,7 @@ class TopicTree:
         # For callers that go through all subscriptions in slices. Going downwards misses none that stays: a removed one
         # is replaced by the last one.
         self.all_subscriptions: list[Subscription] = []
+        self.counts = SubscriptionCounts()
         self.expiries: list[
             tuple[int, bytes]
         ] = []  # a heap of time and subscription identifier; may hold stale entries
@@ -190,9 +199,14 @@ class TopicTree:
         for node in self.object_nodes.values():
             by_depth.setdefault(_depth(node), []).append(node)
         self.root.settings = TopicSettings(self.root.definition, None)
+        administrative = self.find(ADMINISTRATIVE)
+        if administrative is not None:
+            # Isolated also when its object has been deleted.
+            administrative.settings = administrative_settings(administrative.definition)
+            self._blocks += 1
         for depth in sorted(by_depth):
             for node in by_depth[depth]:
-                if node.parent is not None:
+                if node.parent is not None and node is not administrative:
                     node.settings = TopicSettings(node.definition, _settings_above(node.parent))
                 settings = node.settings
                 if settings is not None and settings.blocks_wildcards:
@@ -206,6 +220,7 @@ class TopicTree:
         self.subscriptions[subscription.identifier] = subscription
         subscription.index = len(self.all_subscriptions)
         self.all_subscriptions.append(subscription)
+        self.counts.change(subscription.is_durable, subscription.type, 1)
         if subscription.name:
             self.by_name[subscription.name] = subscription
         if subscription.is_character_scheme:
@@ -273,6 +288,7 @@ class TopicTree:
         self.version += 1
         subscription.is_removed = True
         if self.subscriptions.pop(subscription.identifier, None) is not None:
+            self.counts.change(subscription.is_durable, subscription.type, -1)
             last = self.all_subscriptions.pop()
             if last is not subscription:
                 self.all_subscriptions[subscription.index] = last
@@ -313,6 +329,39 @@ class TopicTree:
         wild = self._match_wildcards(topic)
         found.extend(wild if blocked == 0 else [each for each in wild if self._passes_block(each, blocked)])
         return found
+
+    def matching_topic(self, topic: str) -> list[Subscription]:
+        """Return all subscriptions that match a topic, which need not have a node. Not to be modified."""
+        node = self.find(topic)
+        if node is not None:
+            return self.matching(node)
+        if self.wildcard_count == 0:
+            return _NO_SUBSCRIPTIONS
+        if not self._settings_are_current:
+            self._recompute_settings()
+        blocked: i64 = self._blocked_levels(self.nearest(topic)) if self._blocks > 0 else 0
+        wild = self._match_wildcards(topic)
+        return wild if blocked == 0 else [each for each in wild if self._passes_block(each, blocked)]
+
+    def has_wildcards_below(self, topic: str) -> bool:
+        """Return whether a subscription has wildcards behind this topic."""
+        if self.by_level.count > 0 and self.by_level.has_branch(levels_of(topic)):
+            return True
+        prefix = f"{topic}/"
+        for each in self.by_character.compiled.values():
+            if each.prefix.startswith(prefix):
+                return True
+        return False
+
+    def is_administrative(self, node: TopicNode) -> bool:
+        """Return whether this is the node of $SYS/MQ, whose branch is isolated from the rest of the tree."""
+        above = node.parent
+        return (
+            above is not None
+            and above.parent is self.root
+            and node.name == _ADMINISTRATIVE_LEVELS[1]
+            and above.name == _ADMINISTRATIVE_LEVELS[0]
+        )
 
     def _match_wildcards(self, topic: str) -> list[Subscription]:
         found: list[Subscription] = []

@@ -181,6 +181,7 @@ def _hand_over(engine: Engine, queue: Queue, message: Message, request: GetReque
         end_answering(engine)
         return False
     queue.counters.handed_over += 1
+    queue.counters.handed_over_bytes += len(message.body)
     engine.woken.append(request)
     end_answering(engine)
     return True

@@ -41,6 +41,18 @@ def channel_rules(channel: str, count: int) -> Iterator[Definition]:
             yield _rule(f"APP{number}.*", mq.MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": "*"}))
 
 
+def user_rules(profile: str, count: int, mapped_to: str = "app") -> Iterator[Definition]:
+    """Yield records that admit so many users, one each, on the channels that match a profile."""
+    for number in range(count):
+        values: dict[str, Value] = {"CLNTUSER": user_name(number), "USERSRC": mq.MQUSRC_MAP, "MCAUSER": mapped_to}
+        yield _rule(profile, mq.MQCAUT_USERMAP, values)
+
+
+def user_name(number: int) -> str:
+    """Return the user of a record of `user_rules`, numbered from 0."""
+    return f"user{number}"
+
+
 def _mapped(values: dict[str, Value]) -> dict[str, Value]:
     return {**values, "USERSRC": mq.MQUSRC_MAP, "MCAUSER": "app"}
 

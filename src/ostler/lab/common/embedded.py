@@ -1,14 +1,8 @@
-"""Queue managers in this process for measurements: created in a scratch directory, used through the client's raw
-verbs."""
+"""Applications of a queue manager in this process, for measurements: they use the client's raw verbs."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from ostler.client.locate.embedded import start, user_name
+from ostler.client.locate.embedded import user_name
 from ostler.client.mqi.connect import MQDISC
 from ostler.client.mqi.objects import MQOPEN
 from ostler.client.mqi.put_get import MQCMIT, bind, bound_connection, completion, get_message, put_message
@@ -20,7 +14,6 @@ from ostler.model.structures.gmo import MQGMO
 from ostler.model.structures.md import MQMD
 from ostler.model.structures.od import MQOD
 from ostler.model.structures.pmo import MQPMO
-from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
 
 NAME = "LAB"
@@ -35,18 +28,6 @@ def define_queue(manager: QueueManager, name: str, **attributes: Value) -> None:
     """Define a local queue with the maximum depth."""
     given: dict[str, Value] = {"MAXDEPTH": DEPTH_MAX, **attributes}
     manager.define(new_definition(ObjectType.QLOCAL, name, given), True)
-
-
-@contextmanager
-def fresh(root: Path, log: LogSection | None = None, queue: str = QUEUE) -> Iterator[QueueManager]:
-    """Create a queue manager with one queue. It ends as in a crash, which is quick: its messages are not needed
-    again."""
-    manager = start(NAME, root, True, log, False)
-    try:
-        define_queue(manager, queue)
-        yield manager
-    finally:
-        manager.end("preemptive")
 
 
 def descriptor(persistent: bool, correlation_id: bytes = b"") -> bytes:
@@ -70,16 +51,6 @@ def get_options(syncpoint: bool = False, match: int = mq.MQMO_NONE) -> bytes:
     MQGMO.patch(gmo, "Options", (mq.MQGMO_SYNCPOINT if syncpoint else mq.MQGMO_NO_SYNCPOINT) | mq.MQGMO_NO_WAIT)
     MQGMO.patch(gmo, "MatchOptions", match)
     return bytes(gmo)
-
-
-def with_number(body: bytes, number: int) -> bytes:
-    """Return the body with a number in its first eight bytes, which identifies the message."""
-    return struct.pack("<q", number) + body[8:]
-
-
-def number_of(body: bytes) -> int:
-    found: int = struct.unpack_from("<q", body)[0]
-    return found
 
 
 class EmbeddedApplication:

@@ -1,11 +1,9 @@
-"""The machine of a benchmark, and its load from other programs."""
+"""The machine of a run, and the flavour of this installation."""
 
 from __future__ import annotations
 
 import os
 import platform
-import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -52,43 +50,3 @@ def file_system(directory: Path) -> str:
         if inside and len(mount) >= len(best):
             best, kind = mount, partition.fstype
     return kind
-
-
-@dataclass(frozen=True)
-class CpuTimes:
-    """The processor seconds of the machine so far, of all cores together."""
-
-    clock: float
-    total: float
-    idle: float
-    steal: float
-    own: float
-    load: float
-
-
-def read_cpu_times() -> CpuTimes:
-    times = psutil.cpu_times()
-    idle = times.idle + getattr(times, "iowait", 0.0)
-    steal = getattr(times, "steal", 0.0)
-    used = os.times()
-    own = used.user + used.system + used.children_user + used.children_system
-    # Time of virtual processors is already counted in user.
-    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    return CpuTimes(time.monotonic(), total, idle, steal, own, os.getloadavg()[0])
-
-
-def cpu_use_between(before: CpuTimes, after: CpuTimes) -> dict[str, float]:
-    """Return the use of the machine between two readings, in percent of all its cores."""
-    total = max(after.total - before.total, 0.01)
-    steal = after.steal - before.steal
-    own = after.own - before.own
-    others = max(total - (after.idle - before.idle) - steal - own, 0.0)
-    return {
-        "steal_seconds_before": round(before.steal, 2),
-        "steal_seconds_after": round(after.steal, 2),
-        "steal_percent": round(100 * steal / total, 2),
-        "own_percent": round(100 * own / total, 1),
-        "others_percent": round(100 * others / total, 1),
-        "load_before": round(before.load, 2),
-        "load_after": round(after.load, 2),
-    }

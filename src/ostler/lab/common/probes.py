@@ -7,13 +7,8 @@ import time
 from collections import deque
 from pathlib import Path
 
-from ostler.lab.common.samples import median
-
 _KEYS = 256
 _ID_BYTES = 24
-_WARM_UP = 1000
-_NOISE_ROUNDS = 15
-_NOISE_PAIRS = 5000
 
 
 class BarePair:
@@ -46,14 +41,6 @@ class BarePair:
         took = time.perf_counter_ns() - began
         self._next = at
         return took
-
-
-def bare_pair_ns() -> float:
-    """Return the current cost of a bare pair, a median of short rounds: run first and last, it shows how even the
-    machine was."""
-    pair = BarePair(bytes(2048))
-    pair.run(_WARM_UP)
-    return median([pair.run(_NOISE_PAIRS) / _NOISE_PAIRS for _ in range(_NOISE_ROUNDS)])
 
 
 class ForcedFile:

@@ -48,19 +48,6 @@ class VerbProgram:
             raise MQError(reason if isinstance(reason, int) else 0, f"{name} failed.")
         return returned
 
-    def turn(self) -> None:
-        """Call every verb."""
-        self.connect()
-        self.open()
-        self.put_and_get(NON_PERSISTENT, False)
-        self.put_and_get(PERSISTENT, True)
-        self.units_of_work()
-        self._attributes()
-        self._properties()
-        self._callbacks()
-        self.close()
-        self.disconnect()
-
     def connect(self) -> None:
         self._hconn = self.timed("MQCONN", mqi.MQCONN, NAME)[0]
 
@@ -96,12 +83,12 @@ class VerbProgram:
         self.timed("MQCMIT of nothing", mqi.MQCMIT, hconn)
         self.timed("MQSTAT", mqi.MQSTAT, hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, MQSTS.default())
 
-    def _attributes(self) -> None:
+    def inquire_and_set(self) -> None:
         hconn, hobj = self._hconn, self._hobj
         self.timed("MQINQ", mqi.MQINQ, hconn, hobj, [mq.MQIA_CURRENT_Q_DEPTH, mq.MQCA_Q_DESC], 1, 64)
         self.timed("MQSET", mqi.MQSET, hconn, hobj, [mq.MQIA_INHIBIT_GET], [0], b"")
 
-    def _properties(self) -> None:
+    def message_properties(self) -> None:
         hconn, timed = self._hconn, self.timed
         hmsg = timed("MQCRTMH", mqi.MQCRTMH, hconn, None)[0]
         timed("MQSETMP", mqi.MQSETMP, hconn, hmsg, None, "colour", None, mq.MQTYPE_STRING, b"green")
@@ -113,7 +100,7 @@ class VerbProgram:
         timed("MQDLTMP", mqi.MQDLTMP, hconn, hmsg, None, "colour")
         timed("MQDLTMH", mqi.MQDLTMH, hconn, hmsg, None)
 
-    def _callbacks(self) -> None:
+    def callbacks(self) -> None:
         hconn, hobj, timed = self._hconn, self._hobj, self.timed
         md, gmo = _descriptor(False), bytearray(get_options())
         timed("MQCB, register", mqi.MQCB, hconn, mq.MQOP_REGISTER, MQCBD.default(), hobj, md, gmo, _ignore)

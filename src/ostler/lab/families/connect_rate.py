@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterable
 from typing import Final
 
-from ostler.lab.bench.chlauth_connect_cost import decision_ns, table_of
+from ostler.lab.common.channel_rules import user_name, user_rules
 from ostler.lab.common.processor_time import used_ns
 from ostler.lab.families.task import RESULT, Loop, ProcessorUse
 from ostler.lab.load.bare import server as bare_server
@@ -16,6 +17,8 @@ from ostler.lab.load.drivers.connection_flood import ConnectingClient, connected
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.contract import CONNECT, Metric
+from ostler.model.definitions import Definition
+from ostler.security.channel_authentication import ChannelRules, default_rules
 
 DISCONNECT: Final = "disconnect"
 SERVER_TIME: Final = "server us per connect"
@@ -24,6 +27,7 @@ DECISION_TIME: Final = "us of one decision"
 BLOCK_BYTES: Final = 2048
 _READ_BYTES: Final = 8192
 _SECONDS_MAX: Final = 30.0
+_DECISIONS: Final = 20_000
 
 Address = tuple[str, int]
 
@@ -120,15 +124,19 @@ class _Window:
 
 
 class QueueManagerConnects(ConnectLoop):
-    """Connects to a channel with this many records. The time of one decision on them is measured after the window."""
+    """Connects to a channel with a record for each of this many users, as the last of them.
 
-    def __init__(self, address: Address, server_pid: int, channel: str, rules: int) -> None:
+    The time of one decision on the records is measured after the window, unless they are not applied.
+    """
+
+    def __init__(self, address: Address, server_pid: int, channel: str, rules: int, is_applied: bool) -> None:
         super().__init__(address, server_pid)
         self._channel = channel
-        self._table = table_of(rules)
+        self._user = user_name(max(rules - 1, 0))
+        self._table = rule_table(user_rules(channel, rules)) if is_applied else None
 
     def client(self) -> LoadClient:
-        return ConnectingClient(self._channel, 1)
+        return ConnectingClient(self._channel, 1, self._user)
 
     def leave(self, sock: socket.socket, client: LoadClient) -> None:
         assert isinstance(client, ConnectingClient)
@@ -137,7 +145,30 @@ class QueueManagerConnects(ConnectLoop):
             exchange(sock, client)
 
     def results(self) -> list[Metric]:
-        return [*super().results(), Metric(RESULT, DECISION_TIME, decision_ns(self._table) / 1000)]
+        found = super().results()
+        if self._table is not None:
+            decision_us = decision_ns(self._table, self._channel, LOOPBACK, self._user) / 1000
+            found.append(Metric(RESULT, DECISION_TIME, decision_us))
+        return found
+
+
+def rule_table(rules: Iterable[Definition]) -> ChannelRules:
+    """Return the records that a queue manager has from the beginning, and these."""
+    table = ChannelRules()
+    for definition in (*default_rules(), *rules):
+        table.put(definition)
+    return table
+
+
+def decision_ns(table: ChannelRules, channel: str, address: str, user: str) -> float:
+    """Return the processor time of one decision on a client, in nanoseconds. Raises LoadFailed when it is
+    refused."""
+    if table.decide(channel, address, "", user, None, None).is_refused:
+        raise LoadFailed(f"the records refuse {user} on {channel}")
+    began = time.process_time_ns()
+    for _ in range(_DECISIONS):
+        table.decide(channel, address, "", user, None, None)
+    return (time.process_time_ns() - began) / _DECISIONS
 
 
 class BareConnects(ConnectLoop):

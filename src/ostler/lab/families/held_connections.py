@@ -5,7 +5,6 @@ A server keeps memory that it has once used, so every run has a server of its ow
 
 from __future__ import annotations
 
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler.lab.families.task import RESULT, Task, wait_until
+from ostler.lab.families.task import resident_bytes as resident_bytes
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.bare.client import BareClient
@@ -46,13 +46,8 @@ RATE: Final = "connections per second"
 BLOCK_BYTES: Final = 2048
 _CONNECTIONS: Final = (Agreement((CONNECT,), "connections"),)
 _WARMING_SOCKETS: Final = 10
-_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _SECONDS_MAX: Final = 60.0
 _PER_SECOND_LEAST: Final = 500.0
-
-
-def resident_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
 
 
 @dataclass(frozen=True)
@@ -151,15 +146,21 @@ class QueueManagerServer(ConnectionServer):
     """A new queue manager, and the driver for it."""
 
     def __init__(
-        self, root: Path, plan: QueueManagerPlan, make: MakeTask, agreements: Sequence[Agreement] = _CONNECTIONS
+        self,
+        root: Path,
+        plan: QueueManagerPlan,
+        make: MakeTask,
+        agreements: Sequence[Agreement] = _CONNECTIONS,
+        beyond_seconds: float = 0.0,
     ) -> None:
         self._manager = LabQueueManager(root, plan)
+        self._beyond_seconds = beyond_seconds
         self._make = make
         self._agreements = agreements
 
     def prepare(self, point_spec: PointSpec) -> ReadyTask:
         manager = self._manager
-        task = TaskProcess(self._make(manager))
+        task = TaskProcess(self._make(manager), beyond_seconds=self._beyond_seconds)
         return ReadyTask(point_spec, task, manager.watched(), manager.metrics, self._agreements)
 
     def end(self) -> None:

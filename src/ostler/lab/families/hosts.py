@@ -13,6 +13,7 @@ from typing import Final
 from ostler import __version__
 from ostler.client.locate.embedded import start
 from ostler.lab.common.embedded import NAME
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.runner.contract import Contestant, ContestantKind, Metric, PointSpec
@@ -113,6 +114,11 @@ class Hosts:
         self._plan = plan
         self._made = 0
         self._manager: LabQueueManager | None = None
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The set-up of its queue managers, which are all alike."""
+        return {"queue manager": plan_text(self._plan)}
 
     def manager(self) -> LabQueueManager:
         """Return the queue manager in another process. It is started at the first call, and again when it has died."""

@@ -9,53 +9,50 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from ostler.client.link.control import NotRunningError, control
 from ostler.lab.families.load_points import LoadPoint
+from ostler.lab.families.ready_loads import (
+    AnyLoad,
+    ConnectionMemory,
+    MediaImages,
+    ReadyDriverLoad,
+    ReadyOstlerLoad,
+    open_load,
+)
+from ostler.lab.families.set_up import run_descriptions
+from ostler.lab.families.set_up.queue_manager_plans import LOGS_BYTES_MAX, QUICK_LOGS_BYTES_MAX, fitted_log
 from ostler.lab.load import spec
-from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
 from ostler.lab.load.spec import LoadSpec, TlsSpec
-from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import (
-    GET,
     NEEDED_PARAMETER,
-    PUT,
-    ROUND_TRIP,
     Contestant,
     ContestantKind,
-    CountCheck,
     Experiment,
-    Metric,
     PointFailed,
     PointSpec,
     ReadyLoad,
     RunAborted,
     RunContext,
-    Watcher,
-    WorkerCounts,
 )
 from ostler.lab.runner.limits import FORCES, LimitProbes
 from ostler.lab.runner.peer_brokers import PeerBrokers, PeerContestant
 from ostler.lab.runner.queue_managers.plan import CHANNEL
 from ostler.lab.runner.queue_managers.process import LabQueueManager
-from ostler.lab.sampling.process_sampler import WatchedProcess
-from ostler.lab.scenarios.model import Binding
+from ostler.lab.scenarios.model import Binding, Deviation
 from ostler.lab.scenarios.steps import Step
-from ostler.model.errors import MQError
 
 LIBRARY_CLIENTS_MAX: Final = 10
 """Libraries are driven with one thread for each client. With many clients that measures the threads, not the broker."""
 TMPFS: Final = Path("/dev/shm")
-_SETTLE_ROUNDS: Final = 50
+SECOND_DISK_VARIABLE: Final = "OSTLER_LAB_LOG_DISK"
+"""Names a directory on another disk than the runs, for scenarios that put the log there."""
 _LIMIT_CLIENTS_MAX: Final = 1000
 """More busy connections show nothing new of a limit."""
 
@@ -71,170 +68,17 @@ class OstlerContestant:
     messages: str = spec.PLAIN
     is_library: bool = False
     read_ahead: bool = False
+    on_schedule: bool = False
+    """Rated requesters keep to a fixed schedule, whatever the pace of the report is."""
 
 
 VERB_BY_VERB: Final = OstlerContestant("Ostler")
 PIPELINED: Final = OstlerContestant("Ostler, pipelined", spec.MQ_PIPELINED)
 READ_AHEAD: Final = OstlerContestant("Ostler, read-ahead", read_ahead=True)
+ON_SCHEDULE: Final = OstlerContestant("Ostler, on schedule", on_schedule=True)
 LIBRARY: Final = OstlerContestant("Ostler, ostler.connect", spec.OSTLER_API, is_library=True)
 _PROMISE: Final = "persistent messages and units of work are forced to disk before they are answered"
 _NO_PROMISE: Final = "answered when the message is queued in memory, nothing forced"
-
-
-class AnyLoad(Protocol):
-    """The clients of a contestant, in driver processes or inside the queue manager."""
-
-    def open(self, plan: LoadSpec) -> None: ...
-
-    def run(self, timeline: Timeline, watcher: Watcher) -> list[WorkerCounts]: ...
-
-    def processes(self) -> list[WatchedProcess]: ...
-
-    def close(self) -> None: ...
-
-    def end(self) -> None: ...
-
-
-class ReadyDriverLoad(ReadyLoad):
-    """An opened load, run once for each repetition."""
-
-    def __init__(self, load: AnyLoad, point_spec: PointSpec, watched: Sequence[WatchedProcess]) -> None:
-        self.point_spec = point_spec
-        self._load = load
-        self._watched = watched
-
-    def processes(self) -> Sequence[WatchedProcess]:
-        return [*self._watched, *self._load.processes()]
-
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
-        try:
-            return self._load.run(timeline, watcher)
-        except LoadFailed as failure:
-            raise PointFailed(str(failure)) from failure
-
-    def close(self) -> None:
-        # The broker may have ended.
-        with suppress(LoadFailed):
-            self._load.close()
-
-
-class ReadyOstlerLoad(ReadyDriverLoad):
-    """A load on queue managers, whose counts are compared with those of the drivers."""
-
-    def __init__(
-        self,
-        load: AnyLoad,
-        others: Sequence[AnyLoad],
-        point_spec: PointSpec,
-        managers: Sequence[LabQueueManager],
-        kind: str,
-    ) -> None:
-        super().__init__(load, point_spec, [each for manager in managers for each in manager.watched()])
-        self._others = others
-        self._managers = managers
-        self._kind = kind
-        self._before: dict[str, int] = {}
-        self._is_open = True
-        self.images: MediaImages | None = None
-
-    def processes(self) -> Sequence[WatchedProcess]:
-        return [*super().processes(), *(each for other in self._others for each in other.processes())]
-
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
-        self._before = self._totals()
-        try:
-            return super().run(timeline, watcher)
-        except PointFailed as failure:
-            for manager in self._managers:
-                if not manager.is_alive:
-                    raise PointFailed(manager.describe_end()) from failure
-            raise
-
-    def metrics(self) -> Sequence[Metric]:
-        if len(self._managers) == 1:
-            return self._managers[0].metrics()
-        return [replace(each, object=manager.name) for manager in self._managers for each in manager.metrics()]
-
-    def _totals(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for manager in self._managers:
-            for each in manager.metrics():
-                if each.source == "queues":
-                    found[each.name] = found.get(each.name, 0) + int(each.value)
-        return found
-
-    def results(self) -> Sequence[Metric]:
-        """Return accounting metrics, where they are collected. They are written when applications disconnect."""
-        if not any(manager.plan.is_accounting for manager in self._managers):
-            return ()
-        self._leave()
-        if len(self._managers) == 1:
-            return self._managers[0].accounting()
-        # Each queue manager numbers its own records: the name tells them apart.
-        return [
-            replace(each, object=f"{manager.name}/{each.object}" if each.object else manager.name)
-            for manager in self._managers
-            for each in manager.accounting()
-        ]
-
-    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        """Compare puts and gets with the counts of the drivers. Counters may lag behind the answers, so they are read
-        until they are stable."""
-        wanted = self._wanted(counted)
-        for _ in range(_SETTLE_ROUNDS):
-            now = self._totals()
-            found = {name: now[name] - self._before.get(name, 0) for name in wanted}
-            if found == wanted or now == (now := self._totals()):
-                break
-        return [CountCheck(name, wanted[name], found[name]) for name in wanted]
-
-    def _wanted(self, counted: Sequence[WorkerCounts]) -> dict[str, int]:
-        def total(operation: str) -> int:
-            phases = [phase for each in counted for phase in each.phases]
-            return sum(second.count for phase in phases for second in phase.operation(operation).seconds.values())
-
-        if self._kind == spec.PUBLISH:
-            # Queues count copies, of which each subscriber got one.
-            return {"puts": total(GET), "gets": total(GET)}
-        if self._kind == spec.ONE_WAY:
-            return {"puts": total(PUT), "gets": total(GET)}
-        trips = total(ROUND_TRIP)
-        return {"puts": 2 * trips, "gets": 2 * trips}
-
-    def close(self) -> None:
-        self._leave()
-        if self.images is not None:
-            self.images.end()
-
-    def _leave(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            super().close()
-            for other in self._others:
-                with suppress(LoadFailed):
-                    other.close()
-
-
-class MediaImages:
-    """Records media images periodically, so that extents of a linear log become unneeded."""
-
-    def __init__(self, managers: Sequence[LabQueueManager], seconds: float) -> None:
-        self._managers = managers
-        self._seconds = seconds
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="lab-images", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._is_over.wait(self._seconds):
-            for manager in self._managers:
-                # The load reports a queue manager that has ended.
-                with suppress(MQError, NotRunningError):
-                    deque(control(manager.directory, "record_image", type="all", name="*"), maxlen=0)
-
-    def end(self) -> None:
-        self._is_over.set()
-        self._thread.join()
 
 
 class LoadExperiment(Experiment):
@@ -247,7 +91,10 @@ class LoadExperiment(Experiment):
         ostler_contestants: Sequence[OstlerContestant] = (VERB_BY_VERB, LIBRARY),
     ) -> None:
         self._context = context
-        self._points = {step.number: read_point(context.scenario, step) for step in context.steps}
+        self._wanted = {step.number: read_point(context.scenario, step) for step in context.steps}
+        logs_bytes_max = _logs_bytes_max(context)
+        self._points = {number: _with_fitted_log(point, logs_bytes_max) for number, point in self._wanted.items()}
+        self._second_disk = _second_disk(context.scratch)
         self._ostler_contestants = {
             each.name: each for each in ostler_contestants if context.settings.libraries or not each.is_library
         }
@@ -256,6 +103,7 @@ class LoadExperiment(Experiment):
         self._running: LoadPoint | None = None
         self._made = 0
         self._loads: dict[str, AnyLoad] = {}
+        self._memory_per_connection: dict[int, float] = {}
         self._tmpfs: Path | None = None
         settings = context.settings
         self._brokers = PeerBrokers(settings.peers, context.scratch / "peers", settings.libraries)
@@ -273,7 +121,11 @@ class LoadExperiment(Experiment):
         return [*found, *self._peer_contestants(), *self._limit_contestants()]
 
     def _ostler(self, ours: OstlerContestant) -> Contestant | None:
-        steps = frozenset(number for number, point in self._points.items() if _can(ours, point))
+        steps = frozenset(
+            number
+            for number, point in self._points.items()
+            if _can(ours, point) and (self._second_disk is not None or not point.on_second_disk)
+        )
         promise = _PROMISE if any(self._points[number].persistent for number in steps) else _NO_PROMISE
         return Contestant(ours.name, ContestantKind.OSTLER, promise, steps) if steps else None
 
@@ -315,6 +167,29 @@ class LoadExperiment(Experiment):
     def absent(self) -> Mapping[str, str]:
         return self._brokers.absent
 
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        settings, points = self._context.settings, self._points
+        found = [
+            *run_descriptions.log_deviations(self._wanted, points, settings.is_quick),
+            *run_descriptions.parameter_deviations(self._context.scenario),
+            *run_descriptions.window_deviations(points, settings.measured_seconds),
+            *run_descriptions.model_deviations(self._context.scenario, points, len(os.sched_getaffinity(0))),
+        ]
+        if self._second_disk is None and any(point.on_second_disk for point in points.values()):
+            what = "The log on a disk of its own is left out"
+            found.append(Deviation(what, f"{SECOND_DISK_VARIABLE} names no directory on another disk than the runs."))
+        return found
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        texts = run_descriptions.configuration_of(self._points, self._context.steps, self._configuration_texts)
+        return {**texts, **self._brokers.configuration}
+
+    def _configuration_texts(self, point: LoadPoint) -> Mapping[str, str]:
+        """Return the configuration of the systems of a step, by name."""
+        return run_descriptions.manager_texts(point)
+
     # -- one point -----------------------------------------------------------------------------------------------------
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
@@ -340,11 +215,17 @@ class LoadExperiment(Experiment):
     def _prepare_ostler(self, ours: OstlerContestant, point: LoadPoint) -> ReadyLoad:
         managers = self._started(point)
         loads: list[AnyLoad] = []
+        memory = None
+        if point.is_fresh:
+            own_queues = point.requesters if point.own_replies else 0
+            memory = ConnectionMemory(managers[0], point.requesters, own_queues, self._memory_per_connection)
         for load, made in self._shared_out(ours, point, managers):
             open_load(load, made)
             # Requesters are opened last, and their operations are counted.
             loads.insert(0, load)
         prepared = ReadyOstlerLoad(loads[0], loads[1:], self._point_spec(point), managers, point.kind)
+        prepared.memory = memory
+        prepared.shows_queue_shares = point.shows_queue_shares
         if point.media_image_seconds:
             prepared.images = MediaImages(managers, point.media_image_seconds)
         return prepared
@@ -383,6 +264,7 @@ class LoadExperiment(Experiment):
             channel=CHANNEL if is_client else "",
             kind=point.kind,
             rate_per_second=point.rate_per_second,
+            since_put=point.since_put and not ours.on_schedule,
             responder_address=first.local_path if others_local and first is not None else None,
             units=point.units,
             goes_round=point.goes_round,
@@ -397,6 +279,9 @@ class LoadExperiment(Experiment):
             subscribers=point.subscribers,
             window=point.window,
             consumer_unit=point.consumer_unit,
+            producer_unit=point.producer_unit,
+            requester_ccsid=point.requester_ccsid,
+            responder_ccsid=point.responder_ccsid,
         )
 
     def _point_spec(self, point: LoadPoint) -> PointSpec:
@@ -417,7 +302,7 @@ class LoadExperiment(Experiment):
     def _started(self, point: LoadPoint) -> list[LabQueueManager]:
         """Return the queue managers of a point: the running ones if they are alive and match it, otherwise new ones."""
         same = self._running is not None and _same_managers(self._running, point)
-        if same and all(each.is_alive for each in self._managers):
+        if same and not point.is_fresh and all(each.is_alive for each in self._managers):
             return self._managers
         self._end_managers()
         self._made += 1
@@ -425,7 +310,7 @@ class LoadExperiment(Experiment):
         is_accounting = self._context.settings.accounting
         for number in range(point.managers):
             name = point.manager.name if point.managers == 1 else f"{point.manager.name}{number}"
-            log_directory = str(self._memory() / f"{self._made}-{name}") if point.on_tmpfs else ""
+            log_directory = self._log_directory(point, name)
             made = replace(point.manager, name=name, log_directory=log_directory, is_accounting=is_accounting)
             try:
                 self._managers.append(LabQueueManager(directory, made))
@@ -436,6 +321,17 @@ class LoadExperiment(Experiment):
                 raise PointFailed(str(over)) from over
         self._running = point
         return self._managers
+
+    def _log_directory(self, point: LoadPoint, name: str) -> str:
+        """Return the directory of a log that is not in the queue manager's own; empty otherwise."""
+        if point.on_tmpfs:
+            return str(self._memory() / f"{self._made}-{name}")
+        if not point.on_second_disk:
+            return ""
+        assert self._second_disk is not None
+        directory = self._second_disk / f"ostler-lab-{os.getpid()}"
+        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        return str(directory / f"{self._made}-{name}")
 
     def _memory(self) -> Path:
         """Return a directory in memory, for logs. Leftovers of killed runs are removed first."""
@@ -477,12 +373,26 @@ class LoadExperiment(Experiment):
         self._stack.close()
 
 
-def open_load(load: AnyLoad, made: LoadSpec) -> None:
-    """Open a load. Raises PointFailed."""
-    try:
-        load.open(made)
-    except LoadFailed as failure:
-        raise PointFailed(str(failure)) from failure
+def _logs_bytes_max(context: RunContext) -> int:
+    """Return the limit for the logs of a step: half of what is free on the disk of the run, at most."""
+    if context.settings.is_quick:
+        return QUICK_LOGS_BYTES_MAX
+    return min(LOGS_BYTES_MAX, shutil.disk_usage(context.scratch).free // 2)
+
+
+def _with_fitted_log(point: LoadPoint, bytes_max: int) -> LoadPoint:
+    log = fitted_log(point.manager.log, point.managers, bytes_max)
+    # Points with the same plan share queue managers.
+    return point if log == point.manager.log else replace(point, manager=replace(point.manager, log=log))
+
+
+def _second_disk(scratch: Path) -> Path | None:
+    """Return the directory for logs on another disk; None when there is none, or when it is on the same one."""
+    named = os.environ.get(SECOND_DISK_VARIABLE, "")
+    path = Path(named)
+    if not named or not path.is_dir() or path.stat().st_dev == scratch.stat().st_dev:
+        return None
+    return path
 
 
 def _can(ours: OstlerContestant, point: LoadPoint) -> bool:
@@ -512,4 +422,5 @@ def _same_managers(running: LoadPoint, wanted: LoadPoint) -> bool:
         running.manager == wanted.manager
         and running.managers == wanted.managers
         and running.on_tmpfs == wanted.on_tmpfs
+        and running.on_second_disk == wanted.on_second_disk
     )

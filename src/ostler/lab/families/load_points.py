@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
+from ostler.lab.families.set_up.queue_manager_plans import plan_of, with_log_kind, with_syncpoint
 from ostler.lab.load import spec
-from ostler.lab.load.mq.publish import subscriber_queue
-from ostler.lab.runner.contract import GET, ROUND_TRIP
-from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.contract import ROUND_TRIP
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.model import Binding, LoadKind, Persistence, Point, Role, Scenario, Syncpoint
 from ostler.lab.scenarios.steps import Step
-from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, LogWriteIntegrity
 
 USUAL_BYTES: Final = 2048
 REQUESTERS: Final = ("requesters", "producers", "putters")
 RESPONDERS: Final = ("responders", "servers", "consumers", "getters")
-LOG_BYTES_MAX: Final = 512 << 20
-"""The maximum for one queue manager's log. Reports have up to 4 GB; on loopback no window comes near to filling
-this."""
-_MANY_LOG_BYTES_MAX: Final = 128 << 20
-_OVERSIZED_LOG_BYTES: Final = 2 << 30
-_PAGE_BYTES: Final = 4096
-_BUFFER_PAGES_LEAST: Final = 18
+MODEL_B_SHARE: Final = 4
+"""The smaller model of the appliance has a quarter of the cores of the larger one: 8 of 32."""
 _UNITS: Final = {
     Syncpoint.OUT: spec.NOBODY,
     Syncpoint.IN: spec.EVERYBODY,
     Syncpoint.SERVER_IN: spec.RESPONDERS,
     Syncpoint.IMPLICIT: spec.NOBODY,
 }
-_TUNING: Final = "TuningParameters"
-_IMPLICIT: Final = "ImplSyncOpenOutput"
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,8 @@ class LoadPoint:
     kind: str = spec.REQUEST_REPLY
     rate_per_second: float = 0.0
     """The rate of each requester; 0: the next request follows the reply at once."""
+    since_put: bool = False
+    """Rated requesters are due a period after their last put, and not on a fixed schedule."""
     units: str = spec.BY_PERSISTENCE
     goes_round: bool = True
     own_replies: bool = False
@@ -64,9 +59,20 @@ class LoadPoint:
     """The number of messages that consumers get in a unit of work."""
     window: int = 0
     """The number of one-way messages in flight; 0: unlimited."""
+    producer_unit: int = 1
+    """The number of one-way messages that producers put in a unit of work."""
     on_tmpfs: bool = False
+    on_second_disk: bool = False
+    """The log is on another disk than the queues."""
+    is_fresh: bool = False
+    """Every run has new queue managers, so that their memory can be compared."""
+    requester_ccsid: int = 0
+    """The CCSID of requests, and the one that requesters want replies to be converted to; 0: nothing is converted."""
+    responder_ccsid: int = 0
     media_image_seconds: float = 0.0
     main_operation: str = ROUND_TRIP
+    shows_queue_shares: bool = False
+    """Messages handed over to a waiting getter, held in the buffer and spilled to the file are among the results."""
     subscribers: int = 0
     """The number of subscribers of each topic, where messages are published."""
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -85,26 +91,26 @@ def load_point(scenario: Scenario, step: Step) -> LoadPoint:
     requesters = _requesters(scenario, points, asking, pairs * managers)
     persistent = _persistent(scenario, points)
     body_bytes = _body_bytes(scenario, points)
-    own_replies = scenario.parameters.get("reply_queues") == "own"
+    own_replies = points.get("reply_queues", scenario.parameters.get("reply_queues")) == "own"
     load = scenario.load
     found = LoadPoint(
         requesters=requesters,
-        responders=_responders(answering, requesters, pairs * managers),
+        responders=_responders(points, answering, requesters, pairs * managers),
         pairs=pairs,
         body_bytes=body_bytes,
         persistent=persistent,
         requester_binding=(asking.binding if asking else None) or Binding.LOCAL,
         responder_binding=_responder_binding(points, answering),
-        manager=QueueManagerPlan(
-            log=_log(scenario, managers, body_bytes),
-            commands=pair_commands(pairs, requesters if own_replies else 0),
-            stanzas=_stanzas(scenario),
-        ),
+        manager=plan_of(scenario, pairs, requesters if own_replies else 0, body_bytes),
         managers=managers,
         rate_per_second=load.per_second if load is not None and load.kind is LoadKind.RATED else 0.0,
+        since_put=load is not None and load.since_put,
         units=_units(scenario),
         own_replies=own_replies,
         goes_round=asking is None or asking.per == "",
+        is_fresh=scenario.family == "capacity",
+        requester_ccsid=_number(scenario, "requester_ccsid"),
+        responder_ccsid=_number(scenario, "responder_ccsid"),
     )
     return _swept(found, scenario, points)
 
@@ -117,11 +123,14 @@ def _swept(found: LoadPoint, scenario: Scenario, points: Mapping[str, Point]) ->
         found = replace(found, manager=replace(found.manager, cipher_spec=cipher_spec))
     if "log" in points:
         found = _with_log(found, scenario, str(points["log"]))
+    if "model" in points:
+        found = replace(found, manager=replace(found.manager, cores=cores_of_model(str(points["model"]))))
     if "file_system" in points:
         on = str(points["file_system"])
         found = replace(found, persistent=on != "nonpersistent", on_tmpfs=on == "tmpfs")
     if "syncpoint" in points:
-        found = _with_syncpoint(found, Syncpoint(str(points["syncpoint"])))
+        syncpoint = Syncpoint(str(points["syncpoint"]))
+        found = replace(found, units=_UNITS[syncpoint], manager=with_syncpoint(found.manager, syncpoint))
     if "requests_per_hour" in points:
         found = replace(found, rate_per_second=float(points["requests_per_hour"]) / 3600)
     if "workload" in points:
@@ -136,58 +145,6 @@ def session_point(scenario: Scenario, step: Step) -> LoadPoint:
     trips = int(str(scenario.parameters.get("round_trips_per_session", 5)))
     # The rate is that of round trips: a session is due when the round trips of the one before should have ended.
     return replace(found, kind=spec.SESSIONS, session_round_trips=trips, rate_per_second=found.rate_per_second / trips)
-
-
-def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """Return a producer and a consumer for each queue, both clients."""
-    queues = int(str(step.points.get("triplets", step.points.get("queues", 1))))
-    found = load_point(scenario, step)
-    is_asynchronous = scenario.parameters.get("default_put_response") == "ASYNC"
-    is_read_ahead = scenario.parameters.get("default_read_ahead") == "YES"
-    attributes = f"{'DEFPRESP(ASYNC)' if is_asynchronous else ''} {'DEFREADA(YES)' if is_read_ahead else ''}".strip()
-    conversations = int(str(scenario.parameters.get("shared_conversations", 1)))
-    manager = replace(found.manager, commands=pair_commands(queues, 0, attributes), conversations=conversations)
-    return replace(
-        found,
-        kind=spec.ONE_WAY,
-        requesters=queues,
-        responders=queues,
-        pairs=queues,
-        goes_round=False,
-        requester_binding=Binding.CLIENT,
-        responder_binding=Binding.CLIENT,
-        manager=manager,
-        conversations=conversations,
-        async_put=is_asynchronous,
-        read_ahead=is_read_ahead,
-        main_operation=GET,
-    )
-
-
-def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """Return publishers and subscribers, all clients: one topic with many subscribers, or as many topics as
-    publishers."""
-    points = step.points
-    found = load_point(scenario, step)
-    topics = int(str(points.get("triplets", 1)))
-    subscribers = int(str(points.get("subscribers", 1)))
-    queues = [subscriber_queue(number) for number in range(topics * subscribers)]
-    commands = tuple(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in queues)
-    return replace(
-        found,
-        kind=spec.PUBLISH,
-        requesters=topics,
-        responders=topics * subscribers,
-        pairs=topics,
-        subscribers=subscribers,
-        goes_round=False,
-        units=spec.EVERYBODY if found.persistent else spec.NOBODY,
-        requester_binding=Binding.CLIENT,
-        responder_binding=Binding.CLIENT,
-        manager=replace(found.manager, commands=commands, cores=int(str(points.get("cores", 0)))),
-        main_operation=GET,
-        parameters={"subscribers": str(subscribers), "topics": str(topics)},
-    )
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
@@ -214,8 +171,10 @@ def _requesters(scenario: Scenario, points: Mapping[str, Point], role: Role | No
     return int(str(scenario.parameters.get("requesters", 50)))
 
 
-def _responders(role: Role | None, requesters: int, pairs: int) -> int:
+def _responders(points: Mapping[str, Point], role: Role | None, requesters: int, pairs: int) -> int:
     """Return as many as the report has; where it has none, enough that one always waits on every queue."""
+    if "server_threads" in points:
+        return max(int(points["server_threads"]), pairs)
     if role is not None and role.counts:
         return max(max(role.counts) * (pairs if role.per == "queue pair" else 1), pairs)
     # No more than that can be busy at the same time, and each of them is a connection.
@@ -246,54 +205,17 @@ def _units(scenario: Scenario) -> str:
     return _UNITS[scenario.syncpoint[0]] if len(scenario.syncpoint) == 1 else spec.BY_PERSISTENCE
 
 
-def _number(scenario: Scenario, name: str, otherwise: int) -> int:
-    return int(str(scenario.parameters.get(name, otherwise)))
+def _number(scenario: Scenario, name: str) -> int:
+    return int(str(scenario.parameters.get(name, 0)))
 
 
-def _log(scenario: Scenario, managers: int, body_bytes: int) -> LogSection:
-    """Return the log of the report, with fewer files where it is larger than a run here can use."""
-    large = "_200k" if body_bytes >= 204_800 and "log_primary_files_200k" in scenario.parameters else ""
-    pages = _number(scenario, "log_file_pages", 16_384)
-    most = (LOG_BYTES_MAX if managers == 1 else _MANY_LOG_BYTES_MAX) // (pages * _PAGE_BYTES)
-    return LogSection(
-        primary_files=max(min(_number(scenario, f"log_primary_files{large}", 4), most), 2),
-        secondary_files=_number(scenario, f"log_secondary_files{large}", 2),
-        file_pages=pages,
-        buffer_pages=_buffer_pages(scenario),
-        write_integrity=LogWriteIntegrity(str(scenario.parameters.get("log_write_integrity", "TripleWrite"))),
-    )
-
-
-def _buffer_pages(scenario: Scenario) -> int:
-    """Return the buffer pages; 0: the queue manager's default. One report has a page less than is allowed today."""
-    pages = _number(scenario, "log_buffer_pages", 0)
-    return max(pages, _BUFFER_PAGES_LEAST) if pages else 0
-
-
-def _stanzas(scenario: Scenario) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    buffer_bytes = scenario.parameters.get("queue_buffer_bytes")
-    if buffer_bytes is not None:
-        found[_TUNING] = {"DefaultQBufferSize": str(buffer_bytes), "DefaultPQBufferSize": str(buffer_bytes)}
-    return found
-
-
-def _with_syncpoint(found: LoadPoint, syncpoint: Syncpoint) -> LoadPoint:
-    tuning = {_TUNING: {**found.manager.stanzas.get(_TUNING, {}), _IMPLICIT: "OFF"}}
-    if syncpoint is Syncpoint.IMPLICIT:
-        tuning[_TUNING][_IMPLICIT] = "2"
-    manager = replace(found.manager, stanzas={**found.manager.stanzas, **tuning})
-    return replace(found, units=_UNITS[syncpoint], manager=manager)
+def cores_of_model(model: str) -> int:
+    """Return the cores of a queue manager that stands for a model of the appliance; 0: all."""
+    return 0 if model == "A" else max(len(os.sched_getaffinity(0)) // MODEL_B_SHARE, 1)
 
 
 def _with_log(found: LoadPoint, scenario: Scenario, kind: str) -> LoadPoint:
-    log = found.manager.log
-    image_seconds = 0.0
-    if kind == "circular, oversized":
-        log = replace(log, primary_files=_OVERSIZED_LOG_BYTES // (log.file_pages * _PAGE_BYTES))
-    elif kind.startswith("linear"):
-        reused = kind == "linear, extents reused"
-        management = LogManagement.AUTOMATIC if reused else LogManagement.MANUAL
-        log = replace(log, type=LogType.LINEAR, management=management)
-        image_seconds = float(str(scenario.parameters.get("media_image_seconds", 10))) if reused else 0.0
-    return replace(found, manager=replace(found.manager, log=log), media_image_seconds=image_seconds)
+    """Return the load with a log of that kind. Media images are recorded of all linear logs."""
+    seconds = float(str(scenario.parameters.get("media_image_seconds", 10))) if kind.startswith("linear") else 0.0
+    manager = replace(found.manager, log=with_log_kind(found.manager.log, kind))
+    return replace(found, manager=manager, media_image_seconds=seconds)

@@ -20,7 +20,8 @@ from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import Metric
-from ostler.lab.runner.queue_managers.child import read_metrics
+from ostler.lab.runner.queue_managers.child import read_metrics, run_commands
+from ostler.lab.runner.queue_managers.plan import COLLECT_STATISTICS
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
 from ostler.server.config.qm_ini import LogSection
@@ -63,8 +64,10 @@ def definitions(object_type: str) -> Iterator[Definition]:
 class DefineTask(Task):
     """Defines objects in a queue manager of its own, and as many more with each run."""
 
-    def __init__(self, root: Path, object_type: str, count: int) -> None:
+    def __init__(self, root: Path, object_type: str, count: int, is_accounting: bool = False) -> None:
         self._manager = start(NAME, root, True, _LOG, False)
+        if is_accounting:
+            run_commands(self._manager, (COLLECT_STATISTICS,))
         self._directory = root
         self._count = count
         self._definitions = definitions(object_type)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from ostler.lab.common.probes import BarePair, ForcedFile
 from ostler.lab.common.put_and_get import PutAndGet, connected
 from ostler.lab.families.bare_exchange import BareExchange
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
+from ostler.lab.families.micro.tasks import Batch, BatchLoop
 from ostler.lab.families.task import RESULT, Loop, Task, measured_count
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseRecorder
@@ -58,6 +59,10 @@ class ResponseTime(Experiment):
         plan = QueueManagerPlan(NAME, log, commands=commands, is_accounting=context.settings.accounting)
         self._hosts = Hosts(context.scratch, plan)
 
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return self._hosts.configuration
+
     def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]
         if self._context.settings.limits:
@@ -85,7 +90,7 @@ class ResponseTime(Experiment):
 
     def _limit(self, contestant: Contestant, step: Step, size: int) -> Callable[[], Task]:
         if contestant.name == _BARE:
-            return partial(BareRoundTripLoop, size)
+            return partial(bare_pairs, size)
         if contestant.name == _EXCHANGES:
             return partial(BareExchange, size, (PUT, GET), PAIR)
         return partial(ForceLoop, self._context.scratch / f"forced-{step.number}", size)
@@ -141,25 +146,9 @@ class PutAndGetLoop(Loop):
         self._host.close()
 
 
-class BareRoundTripLoop(Loop):
-    """The least work to keep a message and find it again, in Python."""
-
-    main_operation = PAIR
-
-    def __init__(self, size: int) -> None:
-        self._pair = BarePair(os.urandom(size))
-
-    def begin(self, recorder: PhaseRecorder) -> None:
-        self._pairs = recorder.operation(PAIR)
-
-    def turn(self) -> int:
-        took = self._pair.run(1)
-        now = time.perf_counter_ns()
-        self._pairs.record(now - took, now)
-        return now
-
-    def close(self) -> None:
-        return
+def bare_pairs(size: int) -> BatchLoop:
+    """Return the least work to keep a message and find it again, in Python."""
+    return BatchLoop(Batch(PAIR, BarePair(os.urandom(size)).run, 1))
 
 
 class ForceLoop(Loop):

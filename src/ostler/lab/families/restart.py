@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ostler.lab.families.task import RESULT, wait_until
-from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
+from ostler.lab.families.task import RESULT, count_in, wait_until
+from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import CountCheck, Metric, PointFailed, PointSpec, ReadyLoad, Watcher, WorkerCounts
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
@@ -39,6 +39,8 @@ class Restarts(ReadyLoad):
 
     A restart may take longer than a window, so it counts in the phase in which it began.
     """
+
+    drain_seconds_max = 600.0
 
     def __init__(self, point_spec: PointSpec) -> None:
         self.point_spec = point_spec
@@ -81,14 +83,6 @@ class Restarts(ReadyLoad):
 
     def close(self) -> None:
         self.is_closed = True
-
-
-def count_in(recorder: PhaseRecorder, phase: int, operation: str, seconds: float, ended_ns: int) -> None:
-    """Count an operation in the phase in which it began, also when it ended later."""
-    timeline = recorder.timeline
-    ends = {WARMING_UP: timeline.measured_ns, MEASURED: timeline.cool_ns, COOLING_DOWN: timeline.end_ns}
-    at_ns = min(ended_ns, ends[phase] - 1)
-    recorder.phases[phase].record(operation, at_ns - round(seconds * 1e9), at_ns)
 
 
 class QueueManagerRestarts(Restarts):

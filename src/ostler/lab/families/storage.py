@@ -6,7 +6,7 @@ It is the growth of the resident memory of its process, divided by their number.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -23,11 +23,14 @@ from ostler.lab.families.held_connections import (
     QueueManagerServer,
 )
 from ostler.lab.families.object_storage import DEFINE, DefineTask, KeepTask
+from ostler.lab.families.open_storage import UNIT_AGREEMENTS, OpeningTask, UnitTask, open_queue
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.link import Address
 from ostler.lab.runner.contract import (
     CONNECT,
+    PUT,
     Contestant,
     ContestantKind,
     Experiment,
@@ -54,12 +57,18 @@ _MESSAGE_BYTES: Final = 1024
 _CONNECTIONS, _CONNECTIONS_QUICK = 3000, 500
 _CHANNELS, _CHANNELS_QUICK = 200, 50
 _OBJECTS, _OBJECTS_QUICK = 5000, 1000
+_HOLDERS, _HOLDERS_QUICK = 10, 3
+_FEW_OPEN: Final = 8
+_FEWER_WITH_MANY_OPEN: Final = 5
+_OPEN: Final = "open queues of a connection"
 
 
 def experiment(context: RunContext) -> Experiment:
     names = {sweep.name for sweep in context.scenario.sweeps}
     if "object_type" in names:
         return ObjectStorage(context)
+    if "unit_messages" in names:
+        return UnitStorage(context)
     return ChannelStorage(context) if "shared_conversations" in names else ConnectionStorage(context)
 
 
@@ -70,16 +79,29 @@ class _OnQueueManagers(Experiment):
         self._context = context
         self._made = 0
 
-    def _server(self, sharing: int, make: MakeTask, agreements: Sequence[Agreement]) -> ConnectionServer:
-        """Return a server; `sharing` is SHARECNV of the channel."""
+    def _server(
+        self, sharing: int, make: MakeTask, agreements: Sequence[Agreement], queues: int = 0
+    ) -> ConnectionServer:
+        """Return a server; `sharing` is SHARECNV of the channel, and `queues` are there to be opened."""
         self._made += 1
-        commands = (f"DEFINE QLOCAL({footprint.QUEUE}) MAXDEPTH(999999999)",)
-        accounting = self._context.settings.accounting
-        plan = QueueManagerPlan(log=_LOG, commands=commands, conversations=sharing, is_accounting=accounting)
-        return QueueManagerServer(self._context.scratch / f"storage-{self._made}", plan, make, agreements)
+        root = self._context.scratch / f"storage-{self._made}"
+        return QueueManagerServer(root, self._plan(sharing, queues), make, agreements)
 
-    def _connections(self) -> int:
-        return _CONNECTIONS_QUICK if self._context.settings.is_quick else _CONNECTIONS
+    def _plan(self, sharing: int, queues: int = 0) -> QueueManagerPlan:
+        names = [footprint.QUEUE, *(open_queue(number) for number in range(queues))]
+        commands = tuple(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in names)
+        accounting = self._context.settings.accounting
+        return QueueManagerPlan(log=_LOG, commands=commands, conversations=sharing, is_accounting=accounting)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        text = plan_text(self._plan(1))
+        return {"queue manager": f"{text}\n* SHARECNV is that of the step, and queues that clients open are there, too"}
+
+    def _connections(self, queues: int = 0) -> int:
+        """Return the number of connections; fewer where each has many queues open."""
+        connections = _CONNECTIONS_QUICK if self._context.settings.is_quick else _CONNECTIONS
+        return connections if queues <= _FEW_OPEN else connections // _FEWER_WITH_MANY_OPEN
 
     def _bare(self) -> ReadyLoad:
         """Return the limit of every kind of connection: a socket that is kept."""
@@ -92,7 +114,7 @@ class _OnQueueManagers(Experiment):
 
 
 class ConnectionStorage(_OnQueueManagers):
-    """Idle connections: local ones, over client channels, and message channels."""
+    """Idle connections with a few queues open: local ones, over client channels, and message channels."""
 
     def contestants(self) -> Sequence[Contestant]:
         others = (_LOCAL, _MESSAGE_CHANNEL)
@@ -111,12 +133,18 @@ class ConnectionStorage(_OnQueueManagers):
         if contestant.kind is ContestantKind.LIMIT:
             return self._bare()
         conversations = max(sharing, 1)
-        sockets = self._connections() // conversations
-        point_spec = PointSpec(sockets * conversations, 0, False, main_operation=CONNECT)
+        queues = self._open_objects(step)
+        sockets = self._connections(queues) // conversations
+        parameters = {_OPEN: str(queues)}
+        point_spec = PointSpec(sockets * conversations, 0, False, parameters=parameters, main_operation=CONNECT)
         is_local = step.points["connection"] == _LOCAL
-        make = partial(_local if is_local else _clients, sockets, conversations)
+        make = partial(_local if is_local else _clients, sockets, conversations, queues)
         connections = (Agreement((CONNECT,), "connections"),)
-        return OnFreshServers(point_spec, partial(self._server, sharing, make, connections))
+        return OnFreshServers(point_spec, partial(self._server, sharing, make, connections, queues))
+
+    def _open_objects(self, step: Step) -> int:
+        """Return the number of queues that each connection has open."""
+        return int(str(step.points.get("open_objects", self._context.scenario.parameters.get("open_objects", 0))))
 
 
 def _sharing(step: Step) -> int:
@@ -127,12 +155,12 @@ def _sharing(step: Step) -> int:
     return int(found[1]) if found else 1
 
 
-def _local(sockets: int, conversations: int, manager: LabQueueManager) -> Callable[[], Task]:
-    return partial(HoldTask, HoldSpec(manager.local_path, manager.pid, sockets, conversations))
+def _local(sockets: int, conversations: int, queues: int, manager: LabQueueManager) -> Callable[[], Task]:
+    return partial(OpeningTask, HoldSpec(manager.local_path, manager.pid, sockets, conversations), queues)
 
 
-def _clients(sockets: int, conversations: int, manager: LabQueueManager) -> Callable[[], Task]:
-    return partial(HoldTask, HoldSpec(manager.address, manager.pid, sockets, conversations, CHANNEL))
+def _clients(sockets: int, conversations: int, queues: int, manager: LabQueueManager) -> Callable[[], Task]:
+    return partial(OpeningTask, HoldSpec(manager.address, manager.pid, sockets, conversations, CHANNEL), queues)
 
 
 def _bare(sockets: int, address: Address, pid: int) -> Callable[[], Task]:
@@ -160,6 +188,24 @@ def _carried(channels: int, sharing: int, size: int, manager: LabQueueManager) -
     return partial(footprint.FootprintTask, manager.address, manager.pid, channels, sharing, size)
 
 
+class UnitStorage(_OnQueueManagers):
+    """Client connections that hold a unit of work of so many messages."""
+
+    def contestants(self) -> Sequence[Contestant]:
+        return [OSTLER]
+
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        messages, size = int(step.points["unit_messages"]), int(step.points["message_bytes"])
+        holders = _HOLDERS_QUICK if self._context.settings.is_quick else _HOLDERS
+        point_spec = PointSpec(holders, size, False, main_operation=PUT)
+        make = partial(_held, holders, messages, size)
+        return OnFreshServers(point_spec, partial(self._server, 1, make, UNIT_AGREEMENTS))
+
+
+def _held(holders: int, messages: int, size: int, manager: LabQueueManager) -> Callable[[], Task]:
+    return partial(UnitTask, manager.address, manager.pid, holders, messages, size)
+
+
 class ObjectStorage(Experiment):
     """Objects of one type, defined one after the other in a queue manager that has little else."""
 
@@ -176,7 +222,8 @@ class ObjectStorage(Experiment):
         if contestant.kind is ContestantKind.LIMIT:
             return ReadyTask(point_spec, TaskProcess(partial(KeepTask, object_type, count), PROBE))
         root = self._context.scratch / f"objects-{step.number}"
-        return ReadyTask(point_spec, TaskProcess(partial(DefineTask, root, object_type, count), QUEUE_MANAGER))
+        task = partial(DefineTask, root, object_type, count, self._context.settings.accounting)
+        return ReadyTask(point_spec, TaskProcess(task, QUEUE_MANAGER))
 
     def close(self) -> None:
         return

@@ -6,8 +6,12 @@ A task is made in its process and stays there, so only its counts are copied bet
 from __future__ import annotations
 
 import gc
+import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
@@ -17,6 +21,7 @@ from ostler.lab.runner.contract import Metric
 RESULT: Final = "experiment"
 """The source of metrics that an experiment itself reports."""
 ENDED: Final = COOLING_DOWN + 1
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _SECOND_NS: Final = 1_000_000_000
 
 
@@ -26,6 +31,10 @@ class Task(ABC):
     @abstractmethod
     def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         """Run the task, record its operations, and return further results."""
+
+    def select(self, work: object) -> None:
+        """Choose and prepare the work of the next run, for a task that has several kinds of it."""
+        return
 
     def metrics(self) -> list[Metric]:
         """Return counters that only grow. Called from another thread while the task runs."""
@@ -76,6 +85,60 @@ class Loop(Task):
         return self.results()
 
 
+@dataclass(frozen=True)
+class Timed:
+    """Operations of one round that were timed together."""
+
+    operation: str
+    seconds: float
+    count: int = 1
+
+
+class Rounds(Task):
+    """A task that repeats rounds until the window is over, at least one in it.
+
+    A round may take longer than a window, so its operations count in the phase in which it began.
+    """
+
+    @abstractmethod
+    def round(self) -> Sequence[Timed]:
+        """Do one round; the main operation comes first."""
+
+    def found(self) -> list[Metric]:
+        """Return metrics of the last round."""
+        return []
+
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
+        timeline, results, done = recorder.timeline, list[Metric](), 0
+        now = wait_until(timeline.begin_ns)
+        progress: ProgressReporter | None = None
+        is_measured = False
+        while now < timeline.cool_ns or not is_measured:
+            phase = MEASURED if now >= timeline.measured_ns else WARMING_UP
+            taken = self.round()
+            now = time.perf_counter_ns()
+            for each in taken:
+                count_in(recorder, phase, each.operation, each.seconds, now, each.count)
+            if phase == MEASURED:
+                is_measured = True
+                results += self.found()
+            progress = progress or ProgressReporter(recorder, taken[0].operation, 0, report)
+            done += taken[0].count
+            if now >= progress.next_ns:
+                progress.report(now, done)
+        return results
+
+
+def count_in(
+    recorder: PhaseRecorder, phase: int, operation: str, seconds: float, ended_ns: int, count: int = 1
+) -> None:
+    """Count operations in the phase in which they began, also when they ended later."""
+    timeline = recorder.timeline
+    ends = {WARMING_UP: timeline.measured_ns, MEASURED: timeline.cool_ns, COOLING_DOWN: timeline.end_ns}
+    at_ns = min(ended_ns, ends[phase] - 1)
+    recorder.phases[phase].operation(operation).record_batch(at_ns - round(seconds * _SECOND_NS), at_ns, count)
+
+
 class ProcessorUse:
     """Processor time of this process between two phases."""
 
@@ -88,6 +151,11 @@ class ProcessorUse:
             self._from = time.process_time_ns()
         elif phase == COOLING_DOWN:
             self.nanoseconds = time.process_time_ns() - self._from
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
 
 
 def wait_until(moment_ns: int) -> int:

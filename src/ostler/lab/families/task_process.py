@@ -14,11 +14,13 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Final
 
 from ostler.lab.families.task import Task
 from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.sigint_blocked import start_sigint_blocked
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpack_phases
 from ostler.lab.runner.contract import (
@@ -35,7 +37,7 @@ from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.model.errors import MQError
 
-_MADE, _MOMENT, _DONE, _FAILED = "made", "moment", "done", "failed"
+_MADE, _PROGRESS, _DONE, _FAILED = "made", "progress", "done", "failed"
 _MAKE_SECONDS_MAX: Final = 120.0
 _DRAIN_SECONDS_MAX: Final = 90.0
 _ANSWER_SECONDS_MAX: Final = 5.0
@@ -47,20 +49,31 @@ Counters = Callable[[], Sequence[Metric]]
 
 
 class TaskProcess:
-    """A task that is ready when this returns. `make` is called in the new process, and must be picklable."""
+    """A task that is ready when this returns. `make` is called in the new process, and must be picklable.
 
-    def __init__(self, make: Callable[[], Task], role: str = DRIVER) -> None:
+    `beyond_seconds` is the time that the task works on after the end of a timeline, beside what it takes to come to an
+    end.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Task],
+        role: str = DRIVER,
+        make_seconds_max: float = _MAKE_SECONDS_MAX,
+        beyond_seconds: float = 0.0,
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self._orders, theirs = context.Pipe()
         self._questions, asked = context.Pipe()
         self._asking = threading.Lock()
         self.role = role
+        self._drain_seconds_max = _DRAIN_SECONDS_MAX + beyond_seconds
         self._process = context.Process(target=_serve, args=(theirs, asked, make), daemon=True)
         start_sigint_blocked(self._process)
         theirs.close()
         asked.close()
         try:
-            self._answer(_MAKE_SECONDS_MAX, None)
+            self._answer(make_seconds_max, None)
         except BaseException:
             self.end()
             raise
@@ -73,11 +86,21 @@ class TaskProcess:
     def watched(self) -> WatchedProcess:
         return WatchedProcess(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
 
-    def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[WorkerCounts, list[Metric]]:
-        """Run the task; return its counts and results. Raises PointFailed with its error."""
+    def select(self, work: object, seconds_max: float) -> None:
+        """Let the task choose and prepare the work of the next run. Raises PointFailed as `run` does."""
         with contextlib.suppress(OSError):
-            self._orders.send(timeline)
-        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
+            self._orders.send((None, work))
+        self._answer(seconds_max, None)
+
+    def run(
+        self, timeline: Timeline, watcher: Watcher, worker: int = 0, drain_seconds_max: float = _DRAIN_SECONDS_MAX
+    ) -> tuple[WorkerCounts, list[Metric]]:
+        """Run the task; return its counts and results. Raises PointFailed with its error; then the process ends."""
+        with contextlib.suppress(OSError):
+            self._orders.send((timeline, None))
+        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + max(
+            drain_seconds_max, self._drain_seconds_max
+        )
         lines, results = self._answer(seconds, watcher)
         return WorkerCounts(worker, unpack_phases(lines)), results
 
@@ -113,7 +136,7 @@ class TaskProcess:
                 raise PointFailed(f"a {self.role}'s process ended with status {self._process.exitcode}") from None
             if what == _FAILED:
                 raise PointFailed(value)
-            if what == _MOMENT:
+            if what == _PROGRESS:
                 if watcher is not None:
                     watcher.on_progress(value)
                 continue
@@ -132,7 +155,11 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             threading.Thread(target=_answer_metrics, args=(questions, task), daemon=True).start()
             orders.send((_MADE, ([], [])))
             while True:
-                timeline = orders.recv()
+                timeline, work = orders.recv()
+                if timeline is None:
+                    task.select(work)
+                    orders.send((_DONE, ([], [])))
+                    continue
                 recorder = PhaseRecorder(timeline)
                 results = task.run(recorder, _progress_sender(orders))
                 orders.send((_DONE, (recorder.pack(), results)))
@@ -149,9 +176,27 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             task.close()
 
 
+def run_in_process(function: Callable[[], object], seconds_max: float) -> None:
+    """Call a function in a process of its own, so that its memory and threads end with it. Raises PointFailed."""
+    TaskProcess(partial(_Call, function), make_seconds_max=seconds_max).end()
+
+
+class _Call(Task):
+    """A function that is called when the task is made: there is nothing left to run."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        function()
+
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
+        return []
+
+    def close(self) -> None:
+        return
+
+
 def _progress_sender(orders: Connection) -> Callable[[ProgressSample], None]:
-    def report(moment: ProgressSample) -> None:
-        orders.send((_MOMENT, moment))
+    def report(sample: ProgressSample) -> None:
+        orders.send((_PROGRESS, sample))
 
     return report
 
@@ -188,6 +233,8 @@ def operations_done(counted: Sequence[WorkerCounts], names: Sequence[str]) -> in
 class ReadyTask(ReadyLoad):
     """One task, and the counters to read: its own, or those of a queue manager in another process."""
 
+    drain_seconds_max = _DRAIN_SECONDS_MAX
+
     def __init__(
         self,
         point_spec: PointSpec,
@@ -210,7 +257,7 @@ class ReadyTask(ReadyLoad):
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._before = self._counts()
         self._results = []
-        counted, self._results = self._process.run(timeline, watcher)
+        counted, self._results = self._process.run(timeline, watcher, drain_seconds_max=self.drain_seconds_max)
         return (counted,)
 
     def metrics(self) -> Sequence[Metric]:

@@ -7,17 +7,15 @@ both persistences, and one of MQCMIT or MQBACK several units of work; the main o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-from ostler.lab.bench.mqi_verb_timing import nothing
 from ostler.lab.common.embedded import NAME, QUEUE
-from ostler.lab.common.probes import ForcedFile
 from ostler.lab.common.verb_program import BACKOUT, COMMIT, NON_PERSISTENT, PERSISTENT, VerbProgram
 from ostler.lab.families.bare_exchange import BareExchange
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
+from ostler.lab.families.micro.tasks import Batch, BatchLoop, ForceLoop
 from ostler.lab.families.task import Loop, Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder
@@ -38,8 +36,7 @@ from ostler.server.config.qm_ini import LogSection
 
 BODY_BYTES: Final = 2048
 _LOG: Final = LogSection(file_pages=2048)
-_PROBE_FILE_BYTES: Final = 16 << 20
-_PAGE: Final = bytes(4096)
+_PAGE_BYTES: Final = 4096
 _PLAIN_TURNS: Final = 10
 # The operation that represents a verb in tables.
 MAIN: Final = {
@@ -51,10 +48,27 @@ MAIN: Final = {
     "MQGET": f"MQGET, {NON_PERSISTENT}",
     "MQCMIT": COMMIT,
     "MQBACK": BACKOUT,
+    "MQPUT1": f"MQPUT1, {NON_PERSISTENT}",
+    "MQBEGIN": "MQBEGIN",
+    "MQSTAT": "MQSTAT",
+    "MQINQ": "MQINQ",
+    "MQSET": "MQSET",
+    "MQCRTMH": "MQCRTMH",
+    "MQSETMP": "MQSETMP",
+    "MQINQMP": "MQINQMP",
+    "MQMHBUF": "MQMHBUF",
+    "MQBUFMH": "MQBUFMH",
+    "MQDLTMP": "MQDLTMP",
+    "MQDLTMH": "MQDLTMH",
+    "MQCB": "MQCB, register",
+    "MQCTL": "MQCTL, start",
 }
 _CONNECTING: Final = frozenset({"MQCONN", "MQDISC"})
 _OPENING: Final = frozenset({"MQOPEN", "MQCLOSE"})
-_SENDING: Final = frozenset({"MQPUT", "MQGET"})
+_SENDING: Final = frozenset({"MQPUT", "MQGET", "MQPUT1"})
+_ATTRIBUTES: Final = frozenset({"MQINQ", "MQSET"})
+_PROPERTIES: Final = frozenset({"MQCRTMH", "MQSETMP", "MQINQMP", "MQMHBUF", "MQBUFMH", "MQDLTMP", "MQDLTMH"})
+_CALLBACKS: Final = frozenset({"MQCB", "MQCTL"})
 _PUTS: Final = tuple(f"{verb}, {kind}" for verb in ("MQPUT", "MQPUT1") for kind in (NON_PERSISTENT, PERSISTENT))
 _EXCHANGE: Final = "a bare exchange over a Unix socket"
 _NOTHING: Final = "calling nothing"
@@ -71,6 +85,10 @@ class VerbTiming(Experiment):
         commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999)",)
         plan = QueueManagerPlan(NAME, _LOG, commands=commands, is_accounting=context.settings.accounting)
         self._hosts = Hosts(context.scratch, plan)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return self._hosts.configuration
 
     def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]
@@ -94,9 +112,9 @@ class VerbTiming(Experiment):
     def _limit(self, contestant: Contestant, step: Step, verb: str) -> Callable[[], Task]:
         main = MAIN[verb]
         if contestant.name == _NOTHING:
-            return partial(NothingLoop, main)
+            return partial(nothing_loop, main)
         if contestant.name == _FORCE:
-            return partial(PageLoop, self._context.scratch / f"forced-{step.number}", main)
+            return partial(ForceLoop, self._context.scratch / f"forced-{step.number}", main, _PAGE_BYTES)
         size = BODY_BYTES if verb in _SENDING else 1
         operations = (MAIN["MQPUT"], MAIN["MQGET"]) if verb in _SENDING else (main, main)
         return partial(BareExchange, size, operations, main)
@@ -120,6 +138,8 @@ def _agreements(verb: str) -> tuple[Agreement, ...]:
         return Agreement(("MQOPEN",), "opens"), Agreement(("MQCLOSE",), "closes")
     if verb in _SENDING:
         return (Agreement(_PUTS, "puts"),)
+    if verb in _ATTRIBUTES | _PROPERTIES | _CALLBACKS:
+        return ()
     return (Agreement((BACKOUT,), "backouts"),)
 
 
@@ -166,6 +186,12 @@ class VerbLoop(Loop):
                 program.put_and_get(NON_PERSISTENT, False)
             else:
                 program.put_and_get(PERSISTENT, True)
+        elif verb in _ATTRIBUTES:
+            program.inquire_and_set()
+        elif verb in _PROPERTIES:
+            program.message_properties()
+        elif verb in _CALLBACKS:
+            program.callbacks()
         else:
             program.units_of_work()
         return self._ended_ns
@@ -184,42 +210,17 @@ def _forget(name: str, began_ns: int, ended_ns: int) -> None:
     """Ignore the timing of preparatory calls."""
 
 
-class NothingLoop(Loop):
-    """The cost of a call that does nothing."""
+def nothing() -> tuple[int, int]:
+    """Return at once: the cost of a call of Python."""
+    return 0, 0
 
-    def __init__(self, main_operation: str) -> None:
-        self.main_operation = main_operation
 
-    def begin(self, recorder: PhaseRecorder) -> None:
-        self._calls = recorder.operation(self.main_operation)
-
-    def turn(self) -> int:
-        began = time.perf_counter_ns()
+def _call_nothing(times: int) -> int:
+    began = time.perf_counter_ns()
+    for _ in range(times):
         nothing()
-        end = time.perf_counter_ns()
-        self._calls.record(began, end)
-        return end
-
-    def close(self) -> None:
-        return
+    return time.perf_counter_ns() - began
 
 
-class PageLoop(Loop):
-    """The least work of a commit: write a page and force it."""
-
-    def __init__(self, path: Path, main_operation: str) -> None:
-        self.main_operation = main_operation
-        self._file = ForcedFile(path, _PROBE_FILE_BYTES)
-
-    def begin(self, recorder: PhaseRecorder) -> None:
-        self._forces = recorder.operation(self.main_operation)
-
-    def turn(self) -> int:
-        began = time.perf_counter_ns()
-        self._file.write_and_force(_PAGE)
-        end = time.perf_counter_ns()
-        self._forces.record(began, end)
-        return end
-
-    def close(self) -> None:
-        self._file.close()
+def nothing_loop(main_operation: str) -> BatchLoop:
+    return BatchLoop(Batch(main_operation, _call_nothing, 1))

@@ -19,10 +19,7 @@ class LoadFailed(Exception):
 
 
 class Pace:
-    """The state shared by all clients of a driver: whether requesters continue, how many are busy, and the counters.
-
-    In a round, latencies of the main operation are kept one by one. While a timeline runs they go into its recorder.
-    """
+    """The state shared by all clients of a driver: whether requesters continue, how many are busy, and the counters."""
 
     def __init__(self, pacing: Pacing | None = None, window: int = 0) -> None:
         self.pacing = pacing if pacing is not None else Pacing()
@@ -37,13 +34,13 @@ class Pace:
         """Main operations, since the driver began."""
         self.outstanding = 0
         """One-way messages that were put and not yet got here. Negative where other drivers put what is got here."""
-        self.latencies_ns: list[int] = []
-        self.is_timed = False
         self.is_armed = False
         self.schedule: Schedule | None = None
-        # Operations outside a timeline are discarded.
+        # For operations outside a timeline, of which nobody asks.
         self.recorder = PhaseRecorder(_NO_TIMELINE)
         self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
+        self.beside: PhaseOperation | None = None
+        """The operation that times rated round trips the other way: from when they were due, or from the put."""
 
     @property
     def is_rated(self) -> bool:
@@ -59,7 +56,15 @@ class Pace:
         self.is_armed = True
         self.recorder = PhaseRecorder(timeline)
         self.main = self.recorder.operation(self.pacing.main_operation)
-        self.is_timed = True
+        self.beside = self.recorder.operation(self.pacing.beside) if self.pacing.beside else None
+
+    def record(self, due_ns: int, put_ns: int, ended_ns: int, late: bool) -> None:
+        """Record a rated main operation of the current timeline."""
+        since_put = self.pacing.since_put
+        self.main.record(put_ns if since_put else due_ns, ended_ns, late)
+        beside = self.beside
+        if beside is not None:
+            beside.record(due_ns if since_put else put_ns, ended_ns, late)
 
     def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
         """Let requesters continue until the driver stops them. The driver also begins them."""
@@ -73,17 +78,9 @@ class Pace:
         self.schedule = None
         if pacing.rate_per_second > 0:
             rate, offset = pacing.rate_per_second, pacing.offset
-            self.schedule = Schedule(timeline.begin_ns, timeline.end_ns, rate, requesters, offset)
+            begin_ns, end_ns = timeline.begin_ns, timeline.end_ns
+            self.schedule = Schedule(begin_ns, end_ns, rate, requesters, offset, pacing.since_put)
         return self.recorder
-
-    def begin_round(self, goes_on: bool, requesters: int) -> None:
-        """Keep single latencies from now on, of requesters that all begin at once."""
-        self.is_timed = False
-        self.schedule = None
-        self.latencies_ns = []
-        self.goes_on = goes_on
-        self.active = requesters
-        self.parked = []
 
     def resume_parked(self) -> list[LoadClient]:
         """Return the parked producers that continue now, because half of the window is free."""
@@ -111,6 +108,9 @@ class LoadClient:
         self.is_requester = is_requester
         self.is_ready = False
         self.began_ns = 0
+        """The time at which the operation in flight was due."""
+        self.put_ns = 0
+        """The time at which it was begun: the driver sets it."""
         self.pending = b""
         self.is_session = False
         self.is_over = False
@@ -142,20 +142,24 @@ class LoadClient:
         load is over."""
         pace = self.pace
         pace.completed += 1
-        if pace.is_timed:
+        if pace.schedule is None:
             pace.main.record(self.began_ns, now_ns, self.is_late)
         else:
-            pace.latencies_ns.append(now_ns - self.began_ns)
+            pace.record(self.began_ns, self.put_ns, now_ns, self.is_late)
         if pace.goes_on:
             schedule = pace.schedule
             if schedule is None:
                 if not pace.window or pace.outstanding < pace.window:
+                    self.put_ns = now_ns
                     return self.begin(now_ns)
                 pace.parked.append(self)
             else:
                 due_ns = schedule.finish(self.slot, now_ns)
                 if due_ns >= 0:
-                    self.is_late = True
+                    # Paced since its put, a requester is not late when its reply was.
+                    self.is_late = not schedule.since_put
+                    self.put_ns = now_ns
+                    schedule.begun(self.slot, now_ns)
                     return self.begin(due_ns)
         self.is_begun = False
         pace.active -= 1

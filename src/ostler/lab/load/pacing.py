@@ -1,8 +1,13 @@
-"""The schedule of rated requesters, fixed before the load begins.
+"""The pace of rated requesters: a schedule fixed before the load begins, or a period since the last put.
 
-Requester i of n is due at `begin + (i/n + k)/rate` for k = 0, 1, 2 ..., whatever the broker does, and latency counts
-from then. Timing from the send would hide the requests that a stalled broker kept from being sent (coordinated
-omission).
+On a fixed schedule requester i of n is due at `begin + (i/n + k)/rate` for k = 0, 1, 2 ..., whatever the broker does,
+and latency counts from then. Timing from the send would hide the requests that a stalled broker kept from being sent
+(coordinated omission).
+
+Paced since its put, a requester is due for the first time as on the schedule, and then a period after its last put; it
+sends when it is due and has its reply. Latency counts from the put, as reports do that were measured that way.
+
+Round trips are recorded both ways in either case: the second one as an operation of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +22,10 @@ NOT_DUE: Final = -1
 LATE_NS: Final = 1_000_000
 _SECOND_NS: Final = 1e9
 _MAIN_OPERATION: Final = "round trip"
+SINCE_DUE: Final = "round trip since due"
+"""Round trips from when they were due, where those of the main operation count from the put."""
+SINCE_PUT: Final = "round trip since put"
+"""Round trips from the put, where those of the main operation count from when they were due."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +40,39 @@ class Pacing:
     requesters."""
     is_shared: bool = False
     """Messages that this driver's producers put are also got by other drivers' consumers."""
+    since_put: bool = False
+    """A requester is due a period after its last put, and response times count from the put."""
+
+    @property
+    def beside(self) -> str:
+        """The operation that times round trips the other way; empty where there is none."""
+        if self.rate_per_second <= 0 or self.main_operation != _MAIN_OPERATION:
+            return ""
+        return SINCE_DUE if self.since_put else SINCE_PUT
 
 
 class Schedule:
     """The due times of requesters, and the requesters that wait for theirs. Requesters are numbered from 0."""
 
     def __init__(
-        self, begin_ns: int, end_ns: int, rate_per_second: float, requesters: int, offset: float = 0.0
+        self,
+        begin_ns: int,
+        end_ns: int,
+        rate_per_second: float,
+        requesters: int,
+        offset: float = 0.0,
+        since_put: bool = False,
     ) -> None:
         """Make a schedule. Nothing is due at `end_ns` or later. All requesters wait for their first time."""
         assert rate_per_second > 0
+        self.since_put = since_put
         self._begin_ns = begin_ns
         self._end_ns = end_ns
         self._interval_ns = _SECOND_NS / rate_per_second
         self._phases = [(number + offset) / requesters for number in range(requesters)]
         self._turns = [0] * requesters
         self._due_ns = [0] * requesters
+        self._put_ns = [begin_ns] * requesters
         self._waiting: list[tuple[int, int]] = []
         for number in range(requesters):
             self._due_ns[number] = self.due_ns(number, 0)
@@ -73,18 +99,30 @@ class Schedule:
         """Return when the operation was due that a requester has begun, or begins next."""
         return self._due_ns[requester]
 
+    def begun(self, requester: int, now_ns: int) -> None:
+        """Note the time of a requester's put."""
+        self._put_ns[requester] = now_ns
+
+    def next_due_ns(self, requester: int) -> int:
+        """Return when a requester that has finished its operation is due again."""
+        if self.since_put:
+            return self._put_ns[requester] + round(self._interval_ns)
+        return self.due_ns(requester, self._turns[requester])
+
     def finish(self, requester: int, now_ns: int) -> int:
         """Mark a requester as free. Returns when its next operation was due, if that has passed; otherwise it waits for
         it."""
-        turn = self._turns[requester] = self._turns[requester] + 1
-        due_ns = self._due_ns[requester] = self.due_ns(requester, turn)
+        self._turns[requester] += 1
+        due_ns = self._due_ns[requester] = self.next_due_ns(requester)
         if due_ns <= now_ns and due_ns < self._end_ns:
             return due_ns
         self._wait(requester)
         return NOT_DUE
 
     def unfinished_ns(self) -> list[int]:
-        """Return the due times of unfinished operations: in flight, waiting for a requester, or still to come."""
+        """Return the due times of unfinished operations: in flight, waiting for a requester, or still to come. Only a
+        fixed schedule has them."""
+        assert not self.since_put
         found: list[int] = []
         for requester in range(len(self._turns)):
             turn = self._turns[requester]

@@ -14,7 +14,7 @@ _SECOND_NS: Final = 1_000_000_000
 ReportProgress = Callable[[ProgressSample], None]
 
 
-def ignore_progress(moment: ProgressSample) -> None:
+def ignore_progress(sample: ProgressSample) -> None:
     """Ignore progress."""
 
 

@@ -78,6 +78,8 @@ class LoadSpec:
     kind: str = REQUEST_REPLY
     rate_per_second: float = 0.0
     """The rate of each requester or producer; 0: the next follows the one before at once."""
+    since_put: bool = False
+    """A requester is due a period after its last put, and not on a fixed schedule."""
     responder_protocol: str = ""
     """Empty: as requesters. The range of responders is empty when no driver of this load runs them."""
     responder_address: Address | None = None
@@ -106,6 +108,13 @@ class LoadSpec:
     """The number of subscribers of each topic, in all parts of the load."""
     consumer_unit: int = 1
     """The number of messages that consumers get in a unit of work, where they use one."""
+    producer_unit: int = 1
+    """The number of messages that producers put in a unit of work, where they use one."""
+    requester_ccsid: int = 0
+    """The CCSID of requests, which are text then, and the one that requesters have replies converted to; 0: nothing is
+    converted."""
+    responder_ccsid: int = 0
+    """The CCSID that responders have requests converted to, and that of replies."""
     routes: int = 0
     """Channels in each direction, where responders are at another queue manager; 0: there is only one. Client n uses
     route n modulo this number; one that goes round, for pair p, route n + p modulo this number."""
@@ -128,7 +137,7 @@ class LoadSpec:
         """Return the pace of this part. Requesters of several drivers are due one after the other, too."""
         step = abs(self.requesters.step)
         offset = self.requesters.start % step / step
-        return Pacing(_MAIN_OPERATIONS[self.kind], self.rate_per_second, offset, self.drivers > 1)
+        return Pacing(_MAIN_OPERATIONS[self.kind], self.rate_per_second, offset, self.drivers > 1, self.since_put)
 
     def address_of(self, number: int) -> Address:
         """Return the address for a client of this number."""

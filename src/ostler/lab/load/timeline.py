@@ -61,6 +61,15 @@ class PhaseOperation:
         else:
             self._cooling_down.record(due_ns, ended_ns, late)
 
+    def record_batch(self, began_ns: int, ended_ns: int, count: int) -> None:
+        """Record operations that were timed together."""
+        if ended_ns < self._measured_ns:
+            self._warming_up.record_batch(began_ns, ended_ns, count)
+        elif ended_ns < self._cool_ns:
+            self._measured.record_batch(began_ns, ended_ns, count)
+        else:
+            self._cooling_down.record_batch(began_ns, ended_ns, count)
+
     def fail(self, ended_ns: int) -> None:
         """Record an operation that ended with an error, or was abandoned."""
         if ended_ns < self._measured_ns:

@@ -12,14 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
 from ostler.lab.peers.packages import PeerUnavailable
 
 LOOPBACK = "127.0.0.1"
 _POLL_SECONDS = 0.05
 _END_SECONDS_MAX = 10.0
 _LINES_SHOWN = 5
+_CONFIGURATION_FILES = (".conf", ".xml")
 
 
 def free_port() -> int:
@@ -28,38 +27,6 @@ def free_port() -> int:
         probe.bind((LOOPBACK, 0))
         found: int = probe.getsockname()[1]
         return found
-
-
-@dataclass
-class Usage:
-    """The use of processes up to now, all together."""
-
-    user_seconds: float
-    system_seconds: float
-    resident_bytes: int
-
-
-def usage(pids: list[int]) -> Usage:
-    """Return processor time and memory of processes and their current children."""
-    found: dict[int, psutil.Process] = {}
-    for pid in pids:
-        try:
-            top = psutil.Process(pid)
-            for each in (top, *top.children(recursive=True)):
-                found[each.pid] = each
-        except psutil.NoSuchProcess:
-            continue
-    total = Usage(0.0, 0.0, 0)
-    for each in found.values():
-        try:
-            with each.oneshot():
-                times, memory = each.cpu_times(), each.memory_info()
-        except psutil.NoSuchProcess:
-            continue
-        total.user_seconds += times.user
-        total.system_seconds += times.system
-        total.resident_bytes += memory.rss
-    return total
 
 
 @dataclass
@@ -73,6 +40,7 @@ class Peer:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     durability: str = ""
     """The guarantee of an acknowledgement: the data on disk at that time."""
+    commands: list[list[str]] = field(default_factory=list)
 
     @property
     def pids(self) -> list[int]:
@@ -89,6 +57,17 @@ class Peer:
                 stderr=log,
             )
         self.processes.append(started)
+        self.commands.append(command)
+
+    @property
+    def configuration(self) -> str:
+        """Its durability, the commands that started it, and its configuration files, without the directory of its
+        state."""
+        directory = self.log_file.parent
+        lines = [f"Durability: {self.durability}.", *(" ".join(command) for command in self.commands)]
+        for path in sorted(each for each in directory.glob("*") if each.suffix in _CONFIGURATION_FILES):
+            lines += ["", f"{path.name}:", path.read_text(errors="replace").rstrip()]
+        return "\n".join(lines).replace(str(directory), "STATE")
 
     def wait_until_listening(self, seconds_max: float) -> None:
         """Wait until the port answers. Raises PeerUnavailable when a process ends before, or it takes too long.

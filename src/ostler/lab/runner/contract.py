@@ -16,7 +16,7 @@ from typing import Protocol
 
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.sampling.process_sampler import WatchedProcess
-from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.model import Deviation, Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.recorder import LatencyRecorder
 
@@ -185,6 +185,10 @@ class ReadyLoad(ABC):
     """
 
     point_spec: PointSpec
+    measured_seconds_least: float = 0.0
+    """The least length of the window, where the settings have a shorter one: the event that is measured takes it."""
+    drain_seconds_max: float = 120.0
+    """How long `run` may take beyond its timeline."""
 
     @abstractmethod
     def processes(self) -> Sequence[WatchedProcess]:
@@ -222,6 +226,16 @@ class Experiment(ABC):
     @property
     def absent(self) -> Mapping[str, str]:
         """Contestants that were requested and are not available, with the reason."""
+        return {}
+
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        """Differences from the report that only the planned steps show: a smaller log, another CipherSpec."""
+        return ()
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """Configuration texts by name: crtmqm options, qm.ini stanzas and MQSC of queue managers, files of peers."""
         return {}
 
     @abstractmethod

@@ -112,13 +112,13 @@ class LimitProbes:
         address: tuple[str, int] | str = str(log_directory or self._scratch)
         try:
             if limit.server:
-                server, address = _started(limit.server, like.body_bytes)
+                server, address = start_server(limit.server, like.body_bytes)
             load.open(_bare_spec(like, limit, address))
         except (LoadFailed, OSError) as failure:
-            _end(server)
+            end_server(server)
             raise PointFailed(f"{limit.name}: {failure}") from None
         except BaseException:
-            _end(server)
+            end_server(server)
             raise
         return _ReadyLimit(limit, load, server, point_spec)
 
@@ -173,7 +173,7 @@ class _ReadyLimit(ReadyLoad):
         except LoadFailed as failure:
             raise PointFailed(f"{self._limit.name}: {failure}") from None
         finally:
-            _end(self._server)
+            end_server(self._server)
             self._server = None
 
 
@@ -196,7 +196,8 @@ def _bare_spec(like: LoadSpec, limit: _Limit, address: tuple[str, int] | str) ->
     )
 
 
-def _started(kind: str, block_bytes: int) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
+def start_server(kind: str, block_bytes: int) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
+    """Start a bare server, and return it with its address."""
     listener = bare_server.listening((LOOPBACK, 0))
     try:
         address: tuple[str, int] = listener.getsockname()
@@ -205,7 +206,8 @@ def _started(kind: str, block_bytes: int) -> tuple[subprocess.Popen[bytes], tupl
         listener.close()
 
 
-def _end(server: subprocess.Popen[bytes] | None) -> None:
+def end_server(server: subprocess.Popen[bytes] | None) -> None:
+    """End a bare server, if there is one."""
     if server is None:
         return
     server.terminate()

@@ -155,6 +155,17 @@ class PeerBrokers:
     ) -> None:
         self.close()
 
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The configuration of each broker that runs, by name."""
+        titles = {each.name: each.title for each in known.KNOWN}
+        twice = {name for name, _ in self._brokers if sum(key[0] == name for key in self._brokers) > 1}
+        return {
+            f"{titles[name]}, {'persistent' if keeps else 'non-persistent'}" if name in twice else titles[name]:
+            broker.configuration
+            for (name, keeps), broker in self._brokers.items()
+        }  # fmt: skip
+
     def contestants(self, persistence: Mapping[int, bool], kind: str = REQUEST_REPLY) -> list[PeerContestant]:
         """Return the peers that can take part, with their steps. `persistence` has by step number whether messages are
         persistent.

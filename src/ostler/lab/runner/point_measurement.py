@@ -29,6 +29,7 @@ from ostler.lab.runner.contract import (
     View,
     WorkerCounts,
 )
+from ostler.lab.runner.queue_managers.log_results import log_results
 from ostler.lab.sampling.noise import Noise
 from ostler.lab.sampling.observer import Observer
 from ostler.lab.sampling.row_sink import RowSink, flag_rows
@@ -44,7 +45,8 @@ from ostler.lab.store.segments import COOL_DOWN, MEASURED, WARM_UP, SegmentWrite
 LEAD_SECONDS: Final = 0.1
 """The time between the order to the drivers and the first message."""
 OPERATION_PARAMETER: Final = "operation"
-_DRAIN_SECONDS_MAX: Final = 120.0
+# A load that notices itself that it takes too long knows more about it.
+_LAST_WORD_SECONDS: Final = 10.0
 _SECOND_NS: Final = 1_000_000_000
 _PHASES: Final = (WARM_UP, MEASURED, COOL_DOWN)
 
@@ -62,8 +64,8 @@ class _Load:
         self._thread = threading.Thread(target=self._run, name="lab-load", daemon=True)
         self._thread.start()
 
-    def on_progress(self, moment: ProgressSample) -> None:
-        self._report(moment)
+    def on_progress(self, sample: ProgressSample) -> None:
+        self._report(sample)
 
     def _run(self) -> None:
         try:
@@ -79,8 +81,9 @@ class _Load:
         return not self.is_over.wait(max(seconds, 0.0))
 
     def counted(self) -> Sequence[WorkerCounts]:
-        if not self.is_over.wait(_DRAIN_SECONDS_MAX):
-            raise PointFailed(f"the load did not end within {_DRAIN_SECONDS_MAX:.0f} seconds after its time")
+        seconds_max = self._ready.drain_seconds_max + _LAST_WORD_SECONDS
+        if not self.is_over.wait(seconds_max):
+            raise PointFailed(f"the load did not end within {seconds_max:.0f} seconds after its time")
         if self._failure is not None:
             if isinstance(self._failure, PointFailed):
                 raise self._failure
@@ -136,7 +139,7 @@ class PointMeasurement:
         timeline = Timeline.starting(
             time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
             settings.warm_up_seconds,
-            settings.measured_seconds,
+            max(settings.measured_seconds, ready.measured_seconds_least),
             settings.cool_down_seconds,
         )
         began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
@@ -147,7 +150,7 @@ class PointMeasurement:
             self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
         self._watch(load, ready, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, SampleWindow())
         self._observer.enter(MEASURED, Several(RowSink(segments[IN_WINDOW].add), window))
-        self._watch(load, ready, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
+        logged = self._watch(load, ready, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
         self._observer.enter(COOL_DOWN, RowSink(segments[COOLING_DOWN].add))
         counted = load.counted()
         ended_ns = max(time.perf_counter_ns(), timeline.end_ns)
@@ -155,7 +158,7 @@ class PointMeasurement:
         for number, segment in enumerate(segments):
             for each in counted:
                 segment.add(each.phases[number].rows(each.worker))
-        segments[IN_WINDOW].add(_statistics(ready.results(), 0))
+        segments[IN_WINDOW].add(_statistics([*ready.results(), *logged], 0))
         last_second = max(int(timeline.measured_seconds - 1e-9), 0)
         doubts = flag_rows(window.flags(self._noises), last_second)
         doubts += _agreement(ready.check_counts(counted), last_second)
@@ -194,24 +197,26 @@ class PointMeasurement:
         to_ns: int,
         segment: SegmentWriter | None,
         window: SampleWindow,
-    ) -> None:
-        """Add metrics to the segment and report the status once a second, until the phase or the load ends."""
+    ) -> list[Metric]:
+        """Add metrics to the segment and report the status once a second, until the phase or the load ends.
+
+        Returns what the logs did meanwhile.
+        """
         second = 0
+        first: Sequence[Metric] = ()
         while True:
-            if segment is not None:
-                segment.add(_statistics(_metrics(ready), second))
+            last = _add_metrics(ready, segment, second)
+            first = first or last
             if from_ns + second * _SECOND_NS >= to_ns:
-                return
+                return log_results(first, last)
             second += 1
             goes_on = load.wait_until(min(from_ns + second * _SECOND_NS, to_ns))
             self._show(phase, window)
             if not goes_on:
-                if segment is not None:
-                    segment.add(_statistics(_metrics(ready), second))
-                return
+                return log_results(first, _add_metrics(ready, segment, second))
 
-    def _hear(self, moment: ProgressSample) -> None:
-        self._samples[moment.worker] = moment
+    def _hear(self, sample: ProgressSample) -> None:
+        self._samples[sample.worker] = sample
 
     def _show(self, phase: str, window: SampleWindow) -> None:
         samples = list(self._samples.values())
@@ -227,6 +232,15 @@ class PointMeasurement:
                 self._seconds_left(),
             )
         )
+
+
+def _add_metrics(ready: ReadyLoad, segment: SegmentWriter | None, second: int) -> Sequence[Metric]:
+    """Read metrics and add them to a segment; none without one."""
+    if segment is None:
+        return ()
+    found = _metrics(ready)
+    segment.add(_statistics(found, second))
+    return found
 
 
 def _metrics(ready: ReadyLoad) -> Sequence[Metric]:

@@ -13,6 +13,7 @@ from ostler.lab.runner import formatting
 from ostler.lab.runner.contract import ContestantKind
 from ostler.lab.runner.step_results import StepMetric, StepResult, noise_percent, step_metrics, step_results
 from ostler.lab.runner.text_table import TextColumn, TextTable, show
+from ostler.lab.store.manifest import describe_contestants, listed_contestants
 from ostler.lab.store.run_reader import StoredRun
 
 _NUMBER_COLUMNS = (
@@ -21,6 +22,7 @@ _NUMBER_COLUMNS = (
     TextColumn("±", keep=5),
     TextColumn("mean", keep=1),
     TextColumn("p50", keep=3),
+    TextColumn("p90", keep=4),
     TextColumn("p99", keep=9),
     TextColumn("p99.9", keep=7),
     TextColumn("highest", keep=9),
@@ -54,7 +56,7 @@ def show_run(run: StoredRun, console: Console) -> None:
         show(metric_table(run.manifest.scenario, metrics), console)
     for text in promises(run):
         _say(console, text, "dim")
-    for text in account(run):
+    for text in measured_and_skipped(run):
         _say(console, text)
     for text in doubts(run):
         _say(console, text, "yellow")
@@ -120,6 +122,7 @@ def _metrics(each: StepResult) -> tuple[str, ...]:
         formatting.percent(each.rate.spread_percent),
         formatting.response_time(each.mean_ns.median),
         formatting.response_time(each.p50_ns.median),
+        formatting.response_time(each.p90_ns.median),
         formatting.response_time(each.p99_ns.median),
         *_aimed(each),
         formatting.cost(each.broker_us.median),
@@ -199,11 +202,9 @@ def _legend(results: Sequence[StepResult]) -> str:
 def promises(run: StoredRun) -> list[str]:
     """Return the meaning of each contestant's acknowledgements, and substitutes for features that are missing here."""
     environment = run.manifest.environment
-    contestants = environment.get("entrants")
-    sentences = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
     found = [
         f"{' '.join(filter(None, (str(each.get('name')), str(each.get('version', '')))))}: {each['promise']}."
-        for each in sentences
+        for each in listed_contestants(environment)
         if each.get("promise")
     ]
     stand_ins, left_out = environment.get("stand_ins"), environment.get("left_out")
@@ -211,10 +212,13 @@ def promises(run: StoredRun) -> list[str]:
         found += [f"Stands in for {name}: {note}" for name, note in stand_ins.items()]
     if isinstance(left_out, dict):
         found += [f"Left out: {name}, which needs {', '.join(needs)}." for name, needs in left_out.items()]
+    deviations = environment.get("deviations")
+    if isinstance(deviations, list):
+        found += [f"Differs from the report: {each['what'].rstrip('.')}: {each['why']}" for each in deviations]
     return found
 
 
-def account(run: StoredRun) -> list[str]:
+def measured_and_skipped(run: StoredRun) -> list[str]:
     """Return sentences on measured and skipped points, with reasons."""
     planned, remaining = len(run.manifest.points), len(run.remaining())
     skipped: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -274,7 +278,7 @@ def as_json(run: StoredRun) -> dict[str, object]:
         "remaining": len(run.remaining()),
         "skipped": len(manifest.skipped),
         "noise_percent": noise_percent(run),
-        "entrants": manifest.environment.get("entrants", []),
+        **describe_contestants(listed_contestants(manifest.environment)),
         "flags": [{"name": each.name, "text": each.text} for each in manifest.flags],
         "results": [each.as_json() for each in step_results(run)],
         "figures": [each.as_json() for each in step_metrics(run)],

@@ -11,7 +11,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -32,19 +32,21 @@ from ostler.lab.runner.contract import (
 from ostler.lab.runner.point_measurement import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
 from ostler.lab.runner.stop_rules import StepOutcome, reason_to_stop
+from ostler.lab.runner.windows import window_seconds
 from ostler.lab.sampling.clock import SystemClock
 from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.noise import PIECES, NoiseMeter
 from ostler.lab.sampling.observer import Observer, observing
 from ostler.lab.sampling.process_sampler import ProcessSampler
 from ostler.lab.sampling.window import SampleWindow
+from ostler.lab.scenarios.as_json import plain, whole
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.features import Readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import ParametersError, Step, steps
 from ostler.lab.store.environment import describe_environment
-from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable, describe_contestants
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name, now_text
@@ -73,11 +75,14 @@ def run_scenario(
     """Measure a scenario and return the directory of the run. `make` replaces the experiment of the family, and `made`
     is called with the directory as soon as it exists.
 
+    Queue managers collect accounting where the settings or the report have it.
+
     Raises ParametersError when the scenario cannot run with these settings, RunAborted when nothing more can be
     measured, and RunNotWritten when samples cannot be stored. In every case the points measured so far are kept, and
     the run can be resumed.
     """
     readiness = _ready(scenario)
+    settings = replace(settings, accounting=settings.accounting or scenario.report.accounting)
     planned = steps(scenario, readiness, settings.is_quick, chosen)
     output = output.resolve()
     output.mkdir(parents=True, exist_ok=True)
@@ -85,7 +90,7 @@ def run_scenario(
         run=new_run_name(scenario.id),
         scenario=scenario.id,
         began=now_text(),
-        environment=_environment(output, readiness),
+        environment=_environment(output, scenario, readiness),
         command=command,
         parameters=as_parameters(settings, chosen),
     )
@@ -120,10 +125,15 @@ def _ready(scenario: Scenario) -> Readiness:
     return readiness
 
 
-def _environment(output: Path, readiness: Readiness) -> dict[str, object]:
-    stand_ins = {each.id: each.note for each in readiness.stand_ins}
-    left_out = {each.name: list(each.needs) for each in readiness.left_out}
-    return {**describe_environment(output), "stand_ins": stand_ins, "left_out": left_out}
+def _environment(output: Path, scenario: Scenario, readiness: Readiness) -> dict[str, object]:
+    """Return the environment of a run, with all that distinguishes it from the run of the report."""
+    return {
+        **describe_environment(output),
+        "stand_ins": {each.id: each.note for each in readiness.stand_ins},
+        "left_out": {each.name: list(each.needs) for each in readiness.left_out},
+        "deviations": plain(scenario.deviations),
+        "workload": whole(scenario, readiness),
+    }
 
 
 @contextmanager
@@ -144,9 +154,14 @@ def _scratch(run: RunWriter) -> Iterator[Path]:
 
 
 def make_experiment(context: RunContext) -> Experiment:
-    """Return the experiment of the scenario's family."""
+    """Return the experiment of the scenario's family. Raises RunAborted when a package that it needs is missing."""
     module, _, function = FAMILIES[context.scenario.family].runner.partition(":")
-    make: MakeExperiment = getattr(import_module(module), function)
+    try:
+        make: MakeExperiment = getattr(import_module(module), function)
+    except ModuleNotFoundError as missing:
+        extra = "pipeline" if module.startswith("ostler.pipeline.") else "lab"
+        text = f"{context.scenario.id} needs the package {missing.name}: pip install 'ostler[{extra}]'"
+        raise RunAborted(text) from missing
     return make(context)
 
 
@@ -159,6 +174,7 @@ def _run(
     make: MakeExperiment,
 ) -> None:
     clock = SystemClock()
+    settings = replace(settings, measured_seconds=window_seconds(scenario, settings))
     with ExitStack() as stack:
         scratch = stack.enter_context(_scratch(run))
         view.note("Measuring the noise of this machine.")
@@ -170,7 +186,13 @@ def _run(
         for name, why in experiment.absent.items():
             view.note(f"Without {name}: {why}")
             run.flag("absent", f"{name}: {why}")
-        run.amend_environment({"entrants": [_describe(each) for each in contestants]})
+        run.amend_environment(
+            {
+                **describe_contestants([_describe(each) for each in contestants]),
+                "deviations": plain((*scenario.deviations, *experiment.deviations)),
+                "configuration": [{"name": name, "text": text} for name, text in experiment.configuration.items()],
+            }
+        )
         run.plan(_points(contestants, planned, settings))
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), SampleWindow(), "between")
         stack.enter_context(observing(observer))
@@ -344,7 +366,7 @@ class _Sweep:
         self._run.flag("point-failed", f"{contestant.name} at {_label(step)}: {why}")
         state = self._states[contestant.name]
         state.failures += 1
-        self._outcomes[contestant.name, step.group].append(StepOutcome(_label(step), 0.0, None, 0.0, why))
+        self._outcomes[contestant.name, step.group].append(StepOutcome(_label(step), 0.0, None, 0.0, why, step.points))
 
     # -- what follows from it ------------------------------------------------------------------------------------------
 
@@ -354,7 +376,8 @@ class _Sweep:
         if found and not (outcomes and outcomes[-1].label == _label(step)):
             means = [mean for _, mean, _ in found if mean is not None]
             rate = median([rate for rate, _, _ in found])
-            outcomes.append(StepOutcome(_label(step), rate, median(means) if means else None, found[-1][2]))
+            mean = median(means) if means else None
+            outcomes.append(StepOutcome(_label(step), rate, mean, found[-1][2], points=step.points))
         why = reason_to_stop(self._scenario.stop, outcomes)
         # Limits are probed as far as any contestant goes.
         if why and contestant.kind is not ContestantKind.LIMIT:

@@ -16,6 +16,7 @@ from ostler.lab.runner.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUN
 from ostler.lab.runner.point_measurement import OPERATION_PARAMETER
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import LoadKind
+from ostler.lab.store.manifest import listed_contestants
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
 from ostler.lab.store.roles import DRIVER, FAR, NEAR, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
 from ostler.lab.store.run_reader import StoredRun
@@ -111,6 +112,7 @@ class StepResult:
     limit: str = ""
     of_limit: float | None = None
     needed: float = 1.0
+    p90_ns: Series = field(default_factory=Series)
     p999_ns: Series = field(default_factory=Series)
     highest_ns: Series = field(default_factory=Series)
     aim: Aim | None = None
@@ -151,6 +153,7 @@ class StepResult:
             "spread_percent": _rounded(self.rate.spread_percent),
             "mean_us": _microseconds(self.mean_ns.median),
             "p50_us": _microseconds(self.p50_ns.median),
+            "p90_us": _microseconds(self.p90_ns.median),
             "p99_us": _microseconds(self.p99_ns.median),
             "p999_us": _microseconds(self.p999_ns.median),
             "highest_us": _microseconds(max(self.highest_ns.values, default=None)),
@@ -268,6 +271,7 @@ def _together(
         _flags(points) if is_main else {},
         points[0].rate_per_second if is_main else None,
         needed=float(points[0].parameters.get(NEEDED_PARAMETER, 1.0)),
+        p90_ns=Series.of(each.percentiles_ns.get(90.0) for each in timed),
         p999_ns=Series.of(each.percentiles_ns.get(99.9) for each in timed),
         highest_ns=Series.of(each.highest_ns for each in timed),
     )
@@ -314,8 +318,7 @@ def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
 
 def _kinds(run: StoredRun) -> dict[str, ContestantKind]:
     """Return the kinds of contestants that the manifest has."""
-    contestants = run.manifest.environment.get("entrants")
-    listed = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
+    listed = listed_contestants(run.manifest.environment)
     known = {each.value: each for each in ContestantKind}
     return {str(each["name"]): known[str(each["kind"])] for each in listed if each.get("kind") in known}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from ostler.lab.scenarios.model import StopKind, StopRule
+from ostler.lab.scenarios.model import Point, StopKind, StopRule
 
 PEAK_PATIENCE: Final = 2
 """The search for the peak ends after this many steps without a better rate: one of them may have been disturbed."""
@@ -24,6 +24,7 @@ class StepOutcome:
     mean_seconds: float | None
     asked_rate: float = 0.0
     failure: str = ""
+    points: Mapping[str, Point] = field(default_factory=dict)
 
 
 def reason_to_stop(rule: StopRule | None, outcomes: Sequence[StepOutcome]) -> str:
@@ -31,15 +32,28 @@ def reason_to_stop(rule: StopRule | None, outcomes: Sequence[StepOutcome]) -> st
     if rule is None or not outcomes:
         return ""
     last = outcomes[-1]
+    if any(last.points.get(name) != point for name, point in rule.only.items()):
+        return ""
     if rule.kind is StopKind.CAPACITY:
         return _capacity(last)
     if last.failure:
         return ""
-    if rule.kind is StopKind.RESPONSE_TIME and last.mean_seconds is not None and last.mean_seconds > rule.limit:
-        return f"the mean response time passed {rule.limit:g} s at {last.label} ({last.mean_seconds:.2f} s)"
+    if rule.kind is StopKind.RESPONSE_TIME:
+        return _response_time(rule, outcomes)
     if rule.kind is StopKind.PEAK:
         return _peak(outcomes)
     return ""
+
+
+def _response_time(rule: StopRule, outcomes: Sequence[StepOutcome]) -> str:
+    """Return the reason when as many successive steps as the rule wants passed its limit. A failed step interrupts
+    them."""
+    times = [None if each.failure else each.mean_seconds for each in outcomes[-rule.after :]]
+    if len(times) < rule.after or any(each is None or each <= rule.limit for each in times):
+        return ""
+    last = outcomes[-1]
+    before = "" if rule.after == 1 else f"{rule.after} successive points, the last of them "
+    return f"the mean response time passed {rule.limit:g} s at {before}{last.label} ({last.mean_seconds:.2f} s)"
 
 
 def _capacity(last: StepOutcome) -> str:

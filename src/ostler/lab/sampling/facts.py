@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import socket
-import tempfile
 import threading
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,8 +14,8 @@ from typing import Final
 
 import psutil
 
+from ostler.lab.common.hardware import clock_ns, clock_source, force_times_ns, governors, read_text
 from ostler.lab.common.machine import file_system, is_compiled
-from ostler.lab.common.probes import ForcedFile
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.sampling import kernel_text
 from ostler.lab.sampling.clock import Clock
@@ -26,16 +24,11 @@ from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.noise import Noise, NoiseMeter
 from ostler.lab.sampling.samples import Interval, MachineSample
 
-FORCE_BYTES: Final = 4096
-_FORCES: Final = 200
-_FORCE_FILE_BYTES: Final = 1 << 20
-_FORCE_SECONDS_MAX: Final = 3.0
 _BUSIEST: Final = 3
-_CLOCK_READINGS: Final = 2000
 _CONNECT_SECONDS_MAX: Final = 2.0
 # Used where the kernel reports no limit.
 _MANY: Final = 1 << 40
-_PACKAGES: Final = {"hdrh": "hdrhistogram", "pyarrow": "pyarrow"}
+_PACKAGES: Final = {"psutil": "psutil", "pyarrow": "pyarrow"}
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,8 @@ def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
     machine, busiest = _watch(scratch, seconds, clock)
     group = control_group()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    open_files = _text("/proc/sys/fs/file-nr").split()
-    low, high = [*_text("/proc/sys/net/ipv4/ip_local_port_range").split(), "32768", "60999"][:2]
-    scratch_error, forces = _forces(scratch)
+    open_files = read_text("/proc/sys/fs/file-nr").split()
+    scratch_error, forces = force_times_ns(scratch)
     return Facts(
         cores=os.cpu_count() or 1,
         cores_usable=len(os.sched_getaffinity(0)),
@@ -101,8 +93,8 @@ def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
         files_open=int(open_files[0]) if open_files else 0,
         files_max=int(open_files[2]) if open_files else _MANY,
         processes_max=_processes_max(),
-        ports=int(high) - int(low) + 1,
-        ports_waiting=_ports_waiting(_text("/proc/net/sockstat")),
+        ports=local_ports(),
+        ports_waiting=_ports_waiting(read_text("/proc/net/sockstat")),
         loopback_error=_loopback_error(),
         backlog_max=_number("/proc/sys/net/core/somaxconn", _MANY),
         scratch=scratch,
@@ -111,27 +103,20 @@ def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
         disk_free_bytes=machine.disk_free_bytes,
         files_free=0 if scratch_error else _files_free(scratch),
         force_ns=forces,
-        governors=_governors(),
-        clock_source=_text("/sys/devices/system/clocksource/clocksource0/current_clocksource").strip(),
-        clock_ns=_clock_ns(),
+        governors=governors(),
+        clock_source=clock_source(),
+        clock_ns=clock_ns(),
         machine=machine,
         busiest=busiest,
-        memory=kernel_text.memory_use(_text("/proc/meminfo")),
+        memory=kernel_text.memory_use(read_text("/proc/meminfo")),
         noise=NoiseMeter.calibrated(clock).measure("doctor"),
         is_compiled=is_compiled(),
         packages_missing=tuple(package for module, package in _PACKAGES.items() if find_spec(module) is None),
     )
 
 
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
-
-
 def _number(path: str, otherwise: int) -> int:
-    text = _text(path).strip()
+    text = read_text(path).strip()
     return int(text) if text.isdecimal() else otherwise
 
 
@@ -143,6 +128,12 @@ def _processes_max() -> int:
     """Return the limit of processes and threads, which the kernel counts together."""
     own = _unlimited(resource.getrlimit(resource.RLIMIT_NPROC)[0])
     return min(own, _number("/proc/sys/kernel/pid_max", _MANY), _number("/proc/sys/kernel/threads-max", _MANY))
+
+
+def local_ports() -> int:
+    """Return the number of local ports for connections, for each pair of addresses."""
+    low, high = [*read_text("/proc/sys/net/ipv4/ip_local_port_range").split(), "32768", "60999"][:2]
+    return int(high) - int(low) + 1
 
 
 def _ports_waiting(text: str) -> int:
@@ -162,45 +153,10 @@ def _loopback_error() -> str:
     return ""
 
 
-def _forces(scratch: Path) -> tuple[str, tuple[int, ...]]:
-    """Time writes of a page into a file that was filled before, each forced to disk as a recovery log is."""
-    times: list[int] = []
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="ostler-doctor-", dir=scratch) as directory,
-            closing(ForcedFile(Path(directory) / "forced", _FORCE_FILE_BYTES)) as file,
-        ):
-            data = bytes(range(256)) * (FORCE_BYTES // 256)
-            end = time.monotonic() + _FORCE_SECONDS_MAX
-            while len(times) < _FORCES and (not times or time.monotonic() < end):
-                began = time.perf_counter_ns()
-                file.write_and_force(data)
-                times.append(time.perf_counter_ns() - began)
-    except OSError as error:
-        return error.strerror or str(error), ()
-    return "", tuple(times)
-
-
 def _files_free(scratch: Path) -> int:
     found = os.statvfs(scratch)
     # Some file systems create inodes as they are needed, and report none.
     return found.f_favail if found.f_files else _MANY
-
-
-def _governors() -> frozenset[str]:
-    found = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    return frozenset(_text(str(each)).strip() for each in found)
-
-
-def _clock_ns() -> int:
-    """Return the cost of reading the clock: the fastest of a few tries."""
-    best = _MANY
-    for _ in range(5):
-        began = time.perf_counter_ns()
-        for _ in range(_CLOCK_READINGS):
-            time.monotonic_ns()
-        best = min(best, (time.perf_counter_ns() - began) // _CLOCK_READINGS)
-    return best
 
 
 def _watch(scratch: Path, seconds: float, clock: Clock) -> tuple[MachineSample, tuple[Busy, ...]]:

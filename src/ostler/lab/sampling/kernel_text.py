@@ -11,6 +11,8 @@ from typing import Final
 
 # The unit of /proc/diskstats, whatever the real size of a block is.
 _SECTOR_BYTES: Final = 512
+# Milliseconds of reads, writes and, since Linux 5.5, flushes.
+_WAIT_FIELDS: Final = (6, 10, 19)
 _STATES: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
@@ -195,6 +197,10 @@ class DiskUse:
     """The time with at least one request in progress."""
     flushes: int
     """The number of flush requests; 0 where the kernel does not count them."""
+    wait_ms: int = 0
+    """The time of all reads, writes and flushes, from when they were queued until they were done."""
+    queue_ms: int = 0
+    """The time that requests were in progress, all together."""
 
 
 def disk_use(text: str, major: int, minor: int) -> DiskUse | None:
@@ -211,6 +217,8 @@ def disk_use(text: str, major: int, minor: int) -> DiskUse | None:
             written_bytes=int(fields[9]) * _SECTOR_BYTES,
             busy_ms=int(fields[12]),
             flushes=int(fields[18]) if len(fields) > 18 else 0,
+            wait_ms=sum(int(fields[at]) for at in _WAIT_FIELDS if at < len(fields)),
+            queue_ms=int(fields[13]),
         )
     return None
 

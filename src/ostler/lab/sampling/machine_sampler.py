@@ -74,6 +74,8 @@ class MachineSampler:
             memory_available_bytes=memory.available_bytes,
             dirty_bytes=memory.dirty_bytes,
             swapped_pages=now.swapped_pages - before.swapped_pages,
+            disk_wait_us=disk.wait_ms * 1000 if disk.name else None,
+            disk_queue_us=disk.queue_ms * 1000 if disk.name else None,
         )
 
     def _moment(self) -> _Reading:
@@ -116,4 +118,6 @@ def _disk_between(before: DiskUse | None, now: DiskUse | None) -> DiskUse:
         now.written_bytes - before.written_bytes,
         now.busy_ms - before.busy_ms,
         now.flushes - before.flushes,
+        now.wait_ms - before.wait_ms,
+        now.queue_ms - before.queue_ms,
     )

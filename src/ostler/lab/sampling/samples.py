@@ -113,6 +113,10 @@ class MachineSample:
     memory_available_bytes: int
     dirty_bytes: int
     swapped_pages: int
+    disk_wait_us: int | None = None
+    """The time of all reads, writes and flushes of the disk, from when they were queued until they were done."""
+    disk_queue_us: int | None = None
+    """The time that requests were in progress, all together."""
 
     @property
     def total_us(self) -> int:

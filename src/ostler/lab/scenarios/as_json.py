@@ -25,6 +25,8 @@ def summary(scenario: Scenario, readiness: Readiness) -> dict[str, Any]:
         "missing": [each.id for each in readiness.missing],
         "needs": list(readiness.needs()),
         "left_out": [each.name for each in readiness.left_out],
+        "stand_ins": [each.id for each in readiness.stand_ins],
+        "deviations": [each.what for each in scenario.deviations],
     }
 
 

@@ -37,6 +37,13 @@ class Fields:
             raise self.wrong(key, f"a whole number is wanted, not {value!r}.")
         return value
 
+    def flag(self, key: str) -> bool:
+        """Return true or false; false where it is not given."""
+        value = self._take(key, False)
+        if not isinstance(value, bool):
+            raise self.wrong(key, f"{value!r} is neither true nor false.")
+        return value
+
     def number(self, key: str, default: float | None = None) -> float:
         value = self._take(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:

@@ -18,8 +18,10 @@ from ostler.lab.scenarios.features import Feature, FeatureState, Readiness, read
 from ostler.lab.scenarios.fields import CatalogueError, Fields
 from ostler.lab.scenarios.model import (
     Binding,
+    Deviation,
     LoadKind,
     Persistence,
+    Point,
     Report,
     Role,
     Scenario,
@@ -130,20 +132,24 @@ def read_report(
         head.text("platform"),
         head.whole("year"),
         head.text("text"),
+        head.flag("accounting"),
     )
+    shared = tuple(_deviation(each) for each in head.tables("deviations"))
     head.end()
-    found = [_scenario(fields, file_name, report, features) for fields in whole.tables("scenario")]
+    found = [_scenario(fields, file_name, report, features, shared) for fields in whole.tables("scenario")]
     whole.end()
     return report, found
 
 
-def _scenario(fields: Fields, file_name: str, report: Report, features: Mapping[str, Feature]) -> Scenario:
+def _scenario(
+    fields: Fields, file_name: str, report: Report, features: Mapping[str, Feature], shared: tuple[Deviation, ...]
+) -> Scenario:
     name = fields.text("id")
     fields.where = f"{file_name}: {name}"
     _check_name(name, fields)
     scenario = Scenario(
         id=name,
-        kind=fields.word("kind", ScenarioKind),
+        kind=(kind := fields.word("kind", ScenarioKind)),
         title=fields.text("title"),
         summary=fields.text("summary"),
         report=report,
@@ -163,6 +169,10 @@ def _scenario(fields: Fields, file_name: str, report: Report, features: Mapping[
         compared=fields.texts("compared"),
         needs=_needs(fields, features),
         parts=tuple(_part(each, features) for each in fields.tables("parts")),
+        deviations=(
+            *(_deviation(each) for each in fields.tables("deviations")),
+            *(shared if kind is ScenarioKind.SCENARIO else ()),
+        ),
     )
     fields.end()
     _check(scenario, fields)
@@ -182,7 +192,10 @@ def _load(fields: Fields) -> ScenarioLoad | None:
     table = fields.table("load")
     if table is None:
         return None
-    load = ScenarioLoad(table.word("kind", LoadKind), table.number("per_second", 0.0))
+    since = table.text("since", "")
+    load = ScenarioLoad(table.word("kind", LoadKind), table.number("per_second", 0.0), since)
+    if since not in ("", "put") or (since and load.kind is not LoadKind.RATED):
+        raise table.wrong("since", 'rated load may be paced since the last "put".')
     if (load.per_second > 0) != (load.kind is LoadKind.RATED):
         raise table.wrong("per_second", "it is for rated load, and for all of it.")
     table.end()
@@ -193,13 +206,31 @@ def _stop(fields: Fields) -> StopRule | None:
     table = fields.table("stop")
     if table is None:
         return None
-    stop = StopRule(table.word("kind", StopKind), table.number("limit", 0.0), table.text("text", ""))
+    stop = StopRule(
+        table.word("kind", StopKind),
+        table.number("limit", 0.0),
+        table.text("text", ""),
+        table.whole("after", 1),
+        _only(table),
+    )
+    if stop.after < 1 or (stop.after > 1 and stop.kind is not StopKind.RESPONSE_TIME):
+        raise table.wrong("after", "it is a number of points from 1 on, for response times.")
     if stop.kind in (StopKind.RESPONSE_TIME, StopKind.SAMPLES) and stop.limit <= 0:
         raise table.wrong("limit", f"{stop.kind} needs one.")
     if stop.kind is StopKind.EVENT and not stop.text:
         raise table.wrong("text", "an event must be described.")
     table.end()
     return stop
+
+
+def _only(fields: Fields) -> Mapping[str, Point]:
+    table = fields.table("only")
+    found: dict[str, Point] = {}
+    for name, value in (table.items() if table is not None else {}).items():
+        if not isinstance(value, int | str) or isinstance(value, bool):
+            raise fields.wrong(f"only: {name}", f"{value!r} is no point.")
+        found[name] = value
+    return MappingProxyType(found)
 
 
 def _role(fields: Fields) -> Role:
@@ -260,6 +291,12 @@ def _part(fields: Fields, features: Mapping[str, Feature]) -> ScenarioPart:
     return part
 
 
+def _deviation(fields: Fields) -> Deviation:
+    deviation = Deviation(fields.text("what"), fields.text("why"))
+    fields.end()
+    return deviation
+
+
 def _check_name(name: str, fields: Fields) -> None:
     if not _NAME.fullmatch(name):
         raise fields.wrong(name, "names are small letters and digits, with hyphens between.")
@@ -272,6 +309,10 @@ def _check(scenario: Scenario, fields: Fields) -> None:
     for kind, names in (("sweeps", [s.name for s in scenario.sweeps]), ("roles", [r.name for r in scenario.roles])):
         if len(set(names)) != len(names):
             raise fields.wrong(kind, "a name is there twice.")
+    if scenario.stop is not None:
+        for sweep, point in scenario.stop.only.items():
+            if not any(each.name == sweep and point in each.values for each in scenario.sweeps):
+                raise fields.wrong("stop: only", f"{sweep} {point} is not swept.")
     if not scenario.is_measured:
         return
     for key, value in (("family", scenario.family), ("metrics", scenario.metrics), ("sweeps", scenario.sweeps)):

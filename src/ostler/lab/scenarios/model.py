@@ -97,7 +97,8 @@ class StopKind(StrEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """A published report. `name` is its name in commands; `text` joins its figures in published_results.csv."""
+    """A published report. `name` is its name in commands; `text` joins its figures in published_results.csv.
+    `accounting`: its queue managers collected statistics and accounting, so those of its scenarios do, too."""
 
     name: str
     title: str
@@ -106,6 +107,7 @@ class Report:
     platform: str
     year: int
     text: str
+    accounting: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,15 +145,28 @@ class Sweep:
 
 @dataclass(frozen=True)
 class ScenarioLoad:
+    """The load of a scenario. `since` is "put" where rated requesters send when they have their reply and a period has
+    passed since their last put; otherwise they keep to a fixed schedule."""
+
     kind: LoadKind
     per_second: float = 0.0
+    since: str = ""
+
+    @property
+    def since_put(self) -> bool:
+        return bool(self.since)
 
 
 @dataclass(frozen=True)
 class StopRule:
+    """The end of a sweep. `after` is the number of successive points that have to pass a response time; `only` has the
+    points of other sweeps that the rule is for."""
+
     kind: StopKind
     limit: float = 0.0
     text: str = ""
+    after: int = 1
+    only: Mapping[str, Point] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
@@ -163,9 +178,18 @@ class ScenarioPart:
 
 
 @dataclass(frozen=True)
+class Deviation:
+    """A difference between a run here and the run of the report, and the reason for it. Shown beside every result, as
+    "what: why"; `what` has no full stop at its end."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Scenario:
     """One scenario, in our own words. `compared` is varied by the report and cannot be varied on one machine: releases,
-    models."""
+    models. `deviations` include those of all scenarios of the report."""
 
     id: str
     kind: ScenarioKind
@@ -188,6 +212,7 @@ class Scenario:
     compared: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     parts: tuple[ScenarioPart, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
 
     @property
     def is_measured(self) -> bool:

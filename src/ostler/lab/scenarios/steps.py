@@ -17,7 +17,7 @@ STEPS_MAX: Final = 10_000
 _DIGITS_MAX: Final = 9
 _UNITS: Final = {"K": 1 << 10, "M": 1 << 20}
 _MOST: Final = 1_000_000
-_MOST_OF: Final = {"message_bytes": 104_857_600}
+_MOST_OF: Final = {"message_bytes": 104_857_600, "messages": 100_000_000, "rows": 999_999_999}
 """More than any run here needs. Clients, queues and bodies are all made before anything is measured."""
 
 

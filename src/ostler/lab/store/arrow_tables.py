@@ -24,10 +24,24 @@ _TYPES = {
 }
 
 
-def arrow_schema(table: SampleTable) -> pa.Schema:
+def arrow_schema(table: SampleTable, version: int = SCHEMA_VERSION) -> pa.Schema:
     """Return the exact schema of each Parquet file of a table; its metadata has table and schema version."""
-    listed = [pa.field(each.name, _TYPES[each.kind], nullable=each.optional) for each in table.columns]
-    return pa.schema(listed, {TABLE_NAME: table.name.encode(), VERSION_NAME: str(SCHEMA_VERSION).encode()})
+    listed = [pa.field(each.name, _TYPES[each.kind], nullable=each.optional) for each in table.columns_of(version)]
+    return pa.schema(listed, {TABLE_NAME: table.name.encode(), VERSION_NAME: str(version).encode()})
+
+
+def has_known_columns(schema: pa.Schema, table: SampleTable) -> bool:
+    """Return whether a file has the columns that some version of a table has."""
+    return any(schema.equals(arrow_schema(table, version)) for version in range(SCHEMA_VERSION, 0, -1))
+
+
+def in_this_version(found: pa.Table, table: SampleTable) -> pa.Table:
+    """Return the rows of a file of any version, with empty values in columns that its version did not have."""
+    wanted = arrow_schema(table)
+    columns = [
+        found[each.name] if each.name in found.column_names else pa.nulls(found.num_rows, each.type) for each in wanted
+    ]
+    return pa.table(columns, schema=wanted)
 
 
 class TableFile:

@@ -14,10 +14,14 @@ from pathlib import Path
 import psutil
 
 import ostler
+from ostler.lab.common.hardware import describe_device, describe_forces, describe_processors
 from ostler.lab.common.machine import describe, is_compiled
 
 _PACKAGES = ("pyarrow", "psutil", "librt", "pika", "nats-py", "paho-mqtt", "redis", "stomp.py")
 _GIT_SECONDS_MAX = 10
+# Enough for a median, and short enough for every run.
+_FORCES = 100
+_FORCE_SECONDS_MAX = 1.0
 
 
 def describe_environment(directory: Path) -> dict[str, object]:
@@ -25,7 +29,9 @@ def describe_environment(directory: Path) -> dict[str, object]:
     return {
         "machine": describe(directory),
         "kernel": {"release": platform.release(), "version": platform.version(), "architecture": platform.machine()},
-        "disk": _disk(directory),
+        "disk": {**_disk(directory), **describe_device(directory)},
+        "force": describe_forces(directory, _FORCES, _FORCE_SECONDS_MAX),
+        "processors": describe_processors(),
         "limits": {"descriptors": _descriptors()},
         "versions": {"ostler": ostler.__version__, "python": _python(), **_versions(_PACKAGES), **_libraries()},
         "compiled": is_compiled(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,8 @@ from pathlib import Path
 from ostler.lab.store.schema import SCHEMA_VERSION
 
 MANIFEST = "manifest.json"
+_CONTESTANTS = "contestants"
+_ENTRANTS = "entrants"
 
 Value = str | int | float | bool | None
 
@@ -111,6 +113,18 @@ def _from_json(content: dict[str, object]) -> Manifest:
         if not isinstance(found.get(name, {}), dict):
             raise ValueError(f"{name} has no names")
     return Manifest(**found)  # type: ignore[arg-type]
+
+
+def describe_contestants(listed: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the entries of a manifest's environment for its contestants; the second has the name that earlier versions
+    read."""
+    return {_CONTESTANTS: list(listed), _ENTRANTS: list(listed)}
+
+
+def listed_contestants(environment: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return the contestants in the environment of a manifest, of this version or an earlier one."""
+    found = environment.get(_CONTESTANTS, environment.get(_ENTRANTS))
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def read_manifest(directory: Path) -> Manifest:

@@ -101,6 +101,8 @@ class MachineRow(NamedTuple):
     memory_available_bytes: int
     dirty_bytes: int
     swapped_pages: int
+    disk_wait_us: int | None = None
+    disk_queue_us: int | None = None
 
 
 class StatisticRow(NamedTuple):

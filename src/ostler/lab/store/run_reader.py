@@ -13,10 +13,10 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from ostler.lab.store.arrow_tables import arrow_schema
+from ostler.lab.store.arrow_tables import arrow_schema, has_known_columns, in_this_version
 from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable, read_manifest
 from ostler.lab.store.run_writer import committed_segments, is_owned
-from ostler.lab.store.schema import TABLES
+from ostler.lab.store.schema import TABLES, SampleTable
 from ostler.lab.store.segments import MEASURED, SEGMENTS, SegmentKey, SegmentNote, read_note
 
 
@@ -74,20 +74,20 @@ class StoredRun:
 
     def table(self, name: str) -> pa.Table:
         """Return all rows of a table. Raises RunUnreadable when a file is not valid."""
-        schema = arrow_schema(TABLES[name])
-        return pa.concat_tables([schema.empty_table(), *(_read(path, schema) for path in self.files(name))])
+        table = TABLES[name]
+        return pa.concat_tables([arrow_schema(table).empty_table(), *(_read(path, table) for path in self.files(name))])
 
 
-def _read(path: Path, schema: pa.Schema) -> pa.Table:
+def _read(path: Path, table: SampleTable) -> pa.Table:
     try:
         found = pq.ParquetFile(path).read()
     except (OSError, pa.ArrowException) as error:
         raise RunUnreadable(
             f"{path} cannot be read: {str(error).splitlines()[0]}. Resume or repeat the run, or set it aside."
         ) from error
-    if not found.schema.equals(schema):
+    if not has_known_columns(found.schema, table):
         raise RunUnreadable(f"{path} does not have the columns of its table. Set the run aside.")
-    return found.replace_schema_metadata(schema.metadata)
+    return in_this_version(found, table)
 
 
 def _segment(directory: Path, run: str) -> Segment:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1: the first. 2: time and queue of disk requests."""
 
 
 class ColumnKind(StrEnum):
@@ -43,6 +44,8 @@ class SampleColumn:
     text: str
     # May be empty, where the system does not report it.
     optional: bool = False
+    # The first version that has it. Files of earlier ones are read as if it were empty in all rows.
+    since: int = 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,10 @@ class SampleTable:
     def own_columns(self) -> tuple[SampleColumn, ...]:
         """Return the columns that differ within a segment."""
         return self.columns[len(KEY) :]
+
+    def columns_of(self, version: int) -> tuple[SampleColumn, ...]:
+        """Return the columns that files of a schema version have."""
+        return tuple(each for each in self.columns if each.since <= version)
 
 
 def _key(name: str, text: str, kind: ColumnKind = ColumnKind.TEXT) -> SampleColumn:
@@ -215,6 +222,22 @@ MACHINE = SampleTable(
         _last("memory_available_bytes", "memory that could be had without swapping"),
         _last("dirty_bytes", "written by programs and not yet to storage"),
         _sum("swapped_pages", "pages swapped in or out"),
+        SampleColumn(
+            "disk_wait_us",
+            ColumnKind.LONG,
+            Aggregation.SUM,
+            "time of all its reads, writes and flushes, from when they were queued until they were done",
+            optional=True,
+            since=2,
+        ),
+        SampleColumn(
+            "disk_queue_us",
+            ColumnKind.LONG,
+            Aggregation.SUM,
+            "time that requests were in progress, all together: divided by the interval, the queue length",
+            optional=True,
+            since=2,
+        ),
     ),
 )
 STATISTIC = SampleTable(

@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from ostler.lab.store.arrow_tables import arrow_schema
+from ostler.lab.store.arrow_tables import arrow_schema, has_known_columns, in_this_version
 from ostler.lab.store.histogram import BUCKETS, bucket_of
 from ostler.lab.store.run_reader import RunCondition, StoredRun
 from ostler.lab.store.schema import KEY, LATENCY, OPERATION, PHASE, TABLES, Aggregation, ColumnKind
@@ -59,12 +59,12 @@ def _segment_problems(directory: Path, note: SegmentNote) -> Iterator[tuple[str,
             yield "file", damage
             continue
         found = pq.ParquetFile(directory / f"{stored.table}.parquet").read()
-        if not found.schema.equals(arrow_schema(TABLES[stored.table])):
+        if not has_known_columns(found.schema, TABLES[stored.table]):
             yield "columns", f"{stored.table}.parquet does not have the columns of its table"
         elif found.num_rows != stored.rows:
             yield "rows", f"{stored.table}.parquet has {found.num_rows} rows instead of {stored.rows}"
         else:
-            tables[stored.table] = found
+            tables[stored.table] = in_this_version(found, TABLES[stored.table])
     for name, table in tables.items():
         yield from _row_problems(name, table, note)
     if [stored.rows for stored in note.files if stored.table == PHASE.name] != [1]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -11,25 +14,62 @@ from pyspark.sql import functions as F
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import LakeSnapshot, table_directory
 from ostler.pipeline.lake.lake_change import LakeChange
-from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
+from ostler.pipeline.lake.spark_schemas import as_table, spark_schema, spark_type
 from ostler.pipeline.lake.tables import LakeTable
+
+FEW_ROWS: Final = 200_000
+"""Tables of no more rows are read as one partition."""
 
 
 def read_table(spark: SparkSession, lake: LakeSnapshot, table: LakeTable, **values: Sequence[str]) -> DataFrame:
-    """Return the rows of a table; of a partitioned one, only those with the given values of each named column."""
+    """Return the rows of a table; of a partitioned one, only those with the given values of each named column.
+
+    Few rows are one partition: joins, windows and groups of them need no exchange, and a whole step is one task.
+    """
     schema = spark_schema(table)
-    paths = [str((lake.root / part.path).absolute()) for part in lake.parts_of(table, **values)]
-    if not paths:
-        return spark.createDataFrame([], schema)
+    parts = lake.parts_of(table, **values)
+    if not parts:
+        return empty_frame(spark, table)
     reader = spark.read.schema(schema)
     if table.partitions:
         # Directory names contain the version too: `select` drops it. Without partitions no directory name is parsed:
         # the version of the lake would replace a column of this name, which runs have.
         reader = reader.option("basePath", str((lake.root / table_directory(table)).absolute()))
-    found = reader.parquet(*paths)
+    found = reader.parquet(*(str((lake.root / part.path).absolute()) for part in parts))
     # Spark's only name for an empty value is "none".
     named = {name: F.coalesce(F.col(name), F.lit("")) for name in table.partitions}
-    return found.select([named.get(name, F.col(f"`{name}`")).alias(name) for name in table.names])
+    whole = found.select([named.get(name, F.col(f"`{name}`")).alias(name) for name in table.names])
+    return whole.coalesce(1) if sum(part.rows for part in parts) <= FEW_ROWS else whole
+
+
+def empty_frame(spark: SparkSession, table: LakeTable) -> DataFrame:
+    """Return no rows of a table, in a form that Spark's optimizer recognizes as empty."""
+    nothing = [F.lit(None).cast(spark_type(each.type)).alias(each.name) for each in table.columns]
+    return spark.range(1).select(nothing).limit(0)
+
+
+def literal_frame(spark: SparkSession, rows: Sequence[Sequence[object]], names: Sequence[str], types: str) -> DataFrame:
+    """Return rows that are known to the driver, as a constant of the plan: no process of Python makes them again.
+
+    `types` is the schema of a row as text; its columns are called `names`.
+    """
+    text = json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=_json_value)
+    listed = F.from_json(F.lit(text), f"array<struct<{types}>>")
+    return spark.range(0, 1, 1, 1).select(F.inline(listed))
+
+
+def table_frame(spark: SparkSession, table: LakeTable, rows: Sequence[Sequence[object]]) -> DataFrame:
+    """Return rows that are known to the driver, with the columns of a table."""
+    if not rows:
+        return empty_frame(spark, table)
+    types = ", ".join(f"`{each.name}` {each.type}" for each in table.columns)
+    return literal_frame(spark, rows, table.names, types)
+
+
+def _json_value(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def unshared_disk_error(root: Path) -> PipelineError:

@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from ostler.lab.store.arrow_tables import arrow_schema
+from ostler.lab.store.arrow_tables import has_known_columns
 from ostler.lab.store.manifest import MANIFEST, RunUnreadable
 from ostler.lab.store.run_reader import RunCondition, Segment, StoredRun, read_run, stored_runs
 from ostler.lab.store.schema import KEY, PHASE, TABLES
@@ -49,6 +49,12 @@ class FoundRun:
     @property
     def name(self) -> str:
         return self.stored.manifest.run
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows in its files, by the notes of its segments."""
+        notes = [segment.note for segment in self.stored.segments if segment.note is not None]
+        return sum(file.rows for note in notes for file in note.files)
 
 
 @dataclass(frozen=True)
@@ -189,7 +195,7 @@ def _file_problems(path: Path, stored: StoredFile, note: SegmentNote) -> Iterato
             yield "file", f"{path.name} is not the file that was written: its length or checksum differs"
             return
         with pq.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(arrow_schema(TABLES[stored.table])):
+            if not has_known_columns(file.schema_arrow, TABLES[stored.table]):
                 yield "columns", f"{path.name} does not have the columns of its table"
             elif file.metadata.num_rows != stored.rows:
                 rows_found = count_text(file.metadata.num_rows, "row")

@@ -58,7 +58,9 @@ class Validation:
         return not self.refused and not self.violations
 
 
-def validate_runs(open_spark: Callable[[], SparkSession], paths: Iterable[Path], shown: int = ROWS_SHOWN) -> Validation:
+def validate_runs(
+    open_spark: Callable[[int], SparkSession], paths: Iterable[Path], shown: int = ROWS_SHOWN
+) -> Validation:
     """Check all rules on all runs below some paths. Raises PipelineError when a path does not exist, or Spark fails."""
     from ostler.pipeline.spark.spark_errors import spark_error_context
 
@@ -66,7 +68,7 @@ def validate_runs(open_spark: Callable[[], SparkSession], paths: Iterable[Path],
     if not runs:
         return Validation((), tuple(refused))
     with spark_error_context("The runs could not be validated"):
-        broken = _broken(open_spark(), runs).persist()
+        broken = _broken(open_spark(sum(run.rows for run in runs)), runs).persist()
         counted = {(row["table"], row["rule"]): int(row["rows"]) for row in _by_rule(broken).collect()}
         rows = broken.orderBy("run", "table", "rule", "row").limit(shown).collect() if counted else []
     violations = tuple(_violation(row.asDict()) for row in rows)
@@ -83,7 +85,7 @@ def _broken(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
     """Return everything that violates a rule: files, rows, points."""
     from pyspark.sql import DataFrame
 
-    from ostler.pipeline.lake.spark_schemas import spark_schema
+    from ostler.pipeline.lake.lake_frames import table_frame
     from ostler.pipeline.steps import ingest
     from ostler.pipeline.steps.points import broken_points, timed_operations
 
@@ -93,7 +95,7 @@ def _broken(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
         for name, table in BRONZE.items()
     }
     sound = {name: ingest.sound_samples(samples[name], BRONZE[name]) for name in ("operation", "latency")}
-    files = spark.createDataFrame([problem_row(each) for each in checked.problems], spark_schema(REJECTED))
+    files = table_frame(spark, REJECTED, [problem_row(each) for each in checked.problems])
     rows = [ingest.rejected_samples(frame, BRONZE[name]) for name, frame in samples.items() if checked.rows[name]]
     return reduce(DataFrame.unionByName, [files, *rows, broken_points(timed_operations(sound))])
 

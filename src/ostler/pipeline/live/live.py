@@ -21,9 +21,9 @@ from ostler import __version__
 from ostler.lab.store.schema import SCHEMA_VERSION
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.lake.lake_change import LakeChange
-from ostler.pipeline.lake.lake_frames import read_table, write_table
+from ostler.pipeline.lake.lake_frames import read_table, table_frame, write_table
 from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY, CHANNEL, CONTESTANT, QUEUE, RUN_PREFIX, SCENARIO
-from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
+from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import BRONZE, COST, REJECTED, RUN, LakeTable
 from ostler.pipeline.live.live_records import READ_COLUMNS, RECORD_SCHEMA, read_messages
 from ostler.pipeline.steps.costs import POINT_KEY, QUEUE_MANAGER, TRANSACTION, accounted, verb_counts
@@ -226,7 +226,7 @@ def _add(spark: SparkSession, change: LakeChange, fresh: DataFrame, table: LakeT
 
 def listed_runs(spark: SparkSession, before: DataFrame, queue_manager: str, runs: Sequence[str]) -> DataFrame:
     """Return the table of runs with these hours. Of one queue manager, only the last hour is still running."""
-    fresh = spark.createDataFrame([_run_row(name, queue_manager) for name in runs], spark_schema(RUN))
+    fresh = table_frame(spark, RUN, [_run_row(name, queue_manager) for name in runs])
     others = before.filter(~F.col("run").isin(list(runs)))
     is_over = (F.col("source") == queue_manager) & (F.col("scenario") == SCENARIO) & (F.col("run") < max(runs))
     condition = F.when(is_over, F.lit("complete")).otherwise(F.col("condition"))

@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 STAGING: Final = "SPARK.IN.OSTLER.WATCH"
-SPARK_SETTINGS: Final = {
-    # Batches are small: compiling for them takes longer than the work.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
 BATCH_MAX: Final = 1000
 """The most messages at once: the state kept in the lake stays small."""
 CHECKPOINTS: Final = "watch"

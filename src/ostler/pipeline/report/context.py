@@ -16,8 +16,10 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.charts.curves import NO_MESSAGES, other_words
 from ostler.pipeline.report.charts.styles import contestant_order, contestant_styles
+from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
+from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
-from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
+from ostler.pipeline.report.rows import LIMIT, OSTLER, DisclosureRow, PeakRow, PointRow, RunRow, SecondRow, Tables
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _NUMBER: Final = re.compile(r"(\d+)")
@@ -44,6 +46,14 @@ class Context:
         return found
 
     @cached_property
+    def seconds_of(self) -> dict[tuple[str, str, int, int], list[SecondRow]]:
+        """Windows over time, by run, contestant, step and repetition."""
+        found: dict[tuple[str, str, int, int], list[SecondRow]] = defaultdict(list)
+        for row in sorted(self.tables.seconds, key=lambda each: each.second):
+            found[row.run, row.contestant, row.step, row.repetition].append(row)
+        return found
+
+    @cached_property
     def speaking(self) -> dict[str, str]:
         """The representative run of each scenario: complete and full ones before others, then the newest."""
         best: dict[str, RunRow] = {}
@@ -52,6 +62,21 @@ class Context:
                 best[run.scenario] = run
         order = {name: number for number, name in enumerate(catalogue().scenarios)}
         return {name: best[name].run for name in sorted(best, key=lambda each: (order.get(each, len(order)), each))}
+
+    @cached_property
+    def disclosures(self) -> dict[str, Disclosure]:
+        """What runs disclose of themselves, by run."""
+        rows: dict[str, list[DisclosureRow]] = defaultdict(list)
+        for row in self.tables.disclosures:
+            rows[row.run].append(row)
+        return {each.run: disclosure_of(each, rows[each.run]) for each in self.tables.runs}
+
+    def disclosure(self, run: str) -> Disclosure:
+        return self.disclosures[run]
+
+    def promise(self, run: str, contestant: str, persistent: bool) -> str:
+        """Return what an acknowledgement of a contestant promises in a run; empty where the run does not say."""
+        return promise_of(self.tables.entrants, run, contestant, persistent)
 
     @cached_property
     def limits(self) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ostler.lab.scenarios.loader import near_names
 from ostler.pipeline.errors import PipelineError
@@ -14,6 +14,8 @@ from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
+
+_NOTES_BYTES_MAX: Final = 1024 * 1024
 
 
 def read_lake(lake: Path) -> Tables:
@@ -26,6 +28,21 @@ def read_lake(lake: Path) -> Tables:
         return snapshot.read(TABLES[name], columns(ROWS[name]))
 
     return read_tables(read)
+
+
+def read_notes(path: Path) -> str:
+    """Return the author's notes. Raises PipelineError when the file cannot be read, or is no text."""
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_NOTES_BYTES_MAX + 1)
+    except OSError as error:
+        raise PipelineError(f"The notes {path} cannot be read: {error.strerror}. Name another file: --notes.") from None
+    if len(content) > _NOTES_BYTES_MAX:
+        raise PipelineError(f"The notes {path} are longer than {_NOTES_BYTES_MAX // 1024} KB. Shorten them.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PipelineError(f"The notes {path} are not UTF-8, at byte {error.start}. Save them as UTF-8.") from None
 
 
 def select_rows(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tables:

@@ -21,6 +21,8 @@ TableReader = Callable[[str], "pyarrow.Table | None"]
 OSTLER: Final = "ostler"
 PEER: Final = "peer"
 LIMIT: Final = "limit"
+UNKNOWN: Final = "unknown"
+"""The answer of `limited_by` where nothing was full."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,18 @@ class EntrantRow:
     kind: str
     promise: str
     version: str
+
+
+@dataclass(frozen=True)
+class DisclosureRow:
+    """What must be said beside the figures of a run. `kind` is stand-in, left-out, deviation, configuration or
+    workload."""
+
+    run: str
+    kind: str
+    position: int
+    name: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -101,7 +115,34 @@ class PointRow:
     broker_memory_bytes: int | None
     log_bytes: int | None
     log_forces: int | None
+    log_writes: int | None
+    log_force_us: int | None
+    disk_reads: int | None
+    disk_writes: int | None
+    disk_flushes: int | None
+    disk_written_bytes: int | None
+    disk_busy_percent: float | None
+    disk_wait_us: float | None
+    disk_queue: float | None
     flags: list[str]
+
+
+@dataclass(frozen=True)
+class SecondRow:
+    run: str
+    contestant: str
+    step: int
+    repetition: int
+    second: int
+    seconds: float
+    operation: str
+    rate: float
+    mean_ns: float | None
+    p99_ns: int | None
+    broker_core_percent: float | None
+    machine_busy_percent: float | None
+    disk_written_bytes: int | None
+    disk_busy_percent: float | None
 
 
 @dataclass(frozen=True)
@@ -249,6 +290,22 @@ class PublishedRow:
 
 
 @dataclass(frozen=True)
+class MatchRow:
+    """A published figure, and ours where metric and variant agree; else the reason. Values are in our unit."""
+
+    figure: int
+    scenario: str
+    metric: str
+    is_matched: bool
+    reason: str
+    published_value: float | None
+    our_value: float | None
+    run: str | None
+    contestant: str | None
+    clients: int | None
+
+
+@dataclass(frozen=True)
 class RejectedRow:
     table: str
     run: str
@@ -270,7 +327,10 @@ ROWS: Final[dict[str, type]] = {
     "result": ResultRow,
     "prediction": PredictionRow,
     "published": PublishedRow,
+    "figure_match": MatchRow,
     "rejected": RejectedRow,
+    "disclosure": DisclosureRow,
+    "second": SecondRow,
 }
 # Without these tables there is no report; the others may be empty.
 _NEEDED: Final = ("run", "point")
@@ -321,7 +381,10 @@ class Tables:
     results: list[ResultRow] = field(default_factory=list)
     predictions: list[PredictionRow] = field(default_factory=list)
     published: list[PublishedRow] = field(default_factory=list)
+    matches: list[MatchRow] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
+    disclosures: list[DisclosureRow] = field(default_factory=list)
+    seconds: list[SecondRow] = field(default_factory=list)
 
     def only(self, runs: Iterable[str]) -> Tables:
         """Return the rows of some runs; published figures are kept."""
@@ -337,7 +400,10 @@ class Tables:
             [each for each in self.results if each.run in names],
             [each for each in self.predictions if each.run in names],
             self.published,
+            [each for each in self.matches if each.run is None or each.run in names],
             [each for each in self.rejected if not each.run or each.run in names],
+            [each for each in self.disclosures if each.run in names],
+            [each for each in self.seconds if each.run in names],
         )
 
 

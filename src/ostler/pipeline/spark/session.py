@@ -54,19 +54,41 @@ _RUNTIME_SETTINGS: Final = {
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     # Runs have a small file for each phase and table; opening one costs little on their disks.
     "spark.sql.files.openCostInBytes": "262144",
+    # So many of them are listed by the driver, which takes less time than a job for it.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
 }
+
+FEW_ROWS: Final = 2_000_000
+"""So many rows are read in less time than it takes to compile code for them."""
+_SHORT_RUNTIME_SETTINGS: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    # A broadcast is a job of its own; few rows are joined in place.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
+SHORT_SETTINGS: Final = {
+    **_SHORT_RUNTIME_SETTINGS,
+    _JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
+}
+"""Settings for few rows: nothing is compiled, planned again or exchanged for work of a moment."""
 
 
 def open_session(
-    master: str = LOCAL, application: str = "ostler pipeline", settings: Mapping[str, str] | None = None
+    master: str = LOCAL,
+    application: str = "ostler pipeline",
+    settings: Mapping[str, str] | None = None,
+    rows: int | None = None,
 ) -> SparkSession:
     """Open a session on a master: `local[...]`, `spark://host:port`, any other that Spark accepts, or `sc://host:port`.
 
-    `settings` are Spark's own, and override ours. Raises PipelineError on failure.
+    `settings` are Spark's own, and override ours. `rows` is how many will be read, where that is known: few of them
+    need other settings than many. Raises PipelineError on failure.
     """
     _check_pyspark()
-    given = dict(settings or {})
     is_remote = master.startswith(_CONNECT)
+    given = {**_settings_for(rows, is_remote), **(settings or {})}
     if is_remote:
         _reach(master, _CONNECT, _CONNECT_PORT, "Start a Spark Connect server there")
     else:
@@ -82,6 +104,12 @@ def open_session(
             return _connected(master, given) if is_remote else _classic(master, application, given, said)
         except (PySparkException, Py4JError, ImportError, RuntimeError) as error:
             raise PipelineError(f"Spark does not start on {master}: {_why(error, said)}") from error
+
+
+def _settings_for(rows: int | None, is_remote: bool) -> Mapping[str, str]:
+    if rows is None or rows > FEW_ROWS:
+        return {}
+    return _SHORT_RUNTIME_SETTINGS if is_remote else SHORT_SETTINGS
 
 
 def _check_pyspark() -> None:
@@ -180,6 +208,8 @@ def _usual(master: str) -> dict[str, str]:
     usual = {
         "spark.ui.enabled": "false",
         _PROGRESS: "false",
+        # Two calls to Java for each operation on a column, for the line of Python in messages of Spark.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={quiet}",
         **_RUNTIME_SETTINGS,
     }

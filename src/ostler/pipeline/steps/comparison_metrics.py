@@ -8,7 +8,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ostler.pipeline.steps.curves import CURVE_KEY, curve_steps, main_points
+from ostler.lab.store.segments import MEASURED
+from ostler.pipeline.steps.contestants import known_driver
+from ostler.pipeline.steps.curves import CURVE_KEY, main_points
+from ostler.pipeline.steps.series import series_text, sweeps_of_scenarios
 from ostler.pipeline.steps.verdicts import known_noise
 
 RATE: Final = "rate"
@@ -18,20 +21,32 @@ NOT_COMPILED: Final = ", not compiled"
 @dataclass(frozen=True)
 class ComparedMetric:
     """A metric. `at_peak`: peaks may be compared by it. They may have other numbers of clients, which response times
-    depend on."""
+    depend on. `is_published`: it is there for ratios of published figures only."""
 
     name: str
     value: str
     more_is_better: bool
     at_peak: bool
+    is_published: bool = False
 
 
+RESPONSE_TIME: Final = "mean response time, us"
+PROCESSOR_TIME: Final = "broker processor time, us"
+MESSAGES: Final = "messages put and got"
+PUBLICATIONS: Final = "publications"
+MEMORY: Final = "memory of one, bytes"
+CLIENTS_WITHIN_SECOND: Final = "clients within a second"
 METRICS: Final = (
     ComparedMetric(RATE, "rate", True, True),
-    ComparedMetric("mean response time, us", "mean_ns / 1000", False, False),
+    ComparedMetric(RESPONSE_TIME, "mean_ns / 1000", False, False),
+    ComparedMetric("p90 response time, us", "p90_ns / 1000", False, False),
     ComparedMetric("p99 response time, us", "p99_ns / 1000", False, False),
-    ComparedMetric("broker processor time, us", "broker_cpu_us", False, True),
+    ComparedMetric(PROCESSOR_TIME, "broker_cpu_us", False, True),
+    ComparedMetric(MESSAGES, "message_rate", True, True, is_published=True),
+    ComparedMetric(PUBLICATIONS, "put_rate", True, True, is_published=True),
 )
+_SECOND_NS: Final = 1_000_000_000
+_EACH_ONE: Final = ("memory per channel, bytes", "memory per connection, bytes")
 _LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
 _FACTS: Final = ("began", "condition", "release", "machine", "is_quick")
 METRIC_COLUMNS: Final = (
@@ -43,17 +58,21 @@ METRIC_COLUMNS: Final = (
     "more_is_better",
     "values",
     "noise_percent",
+    "is_published",
+    "driver",
+    "promise",
     *_FACTS,
 )
 
 
-def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return a row for each curve, metric and number of clients, which is null for peaks, from points and runs.
+def comparison_metrics(points: DataFrame, steps: DataFrame, runs: DataFrame, entrants: DataFrame) -> DataFrame:
+    """Return a row for each curve, metric and number of clients, which is null for peaks, from points, steps of
+    curves, runs and contestants.
 
     Peaks have in `sweep` the numbers of clients that they are the best of.
     """
     measured = main_points(points).withColumn("options", options(F.col("series"), F.col("parameters")))
-    peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"), _sweep().alias("sweep"))
+    peaks = steps.groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"), _sweep().alias("sweep"))
     placed = (
         measured.join(peaks, list(CURVE_KEY))
         .withColumn("is_at_peak", F.col("step") == F.col("peak_step"))
@@ -64,7 +83,7 @@ def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
     found = (
         placed.select(*CURVE_KEY, "options", "clients", "sweep", "place", "noise_percent", F.inline(_metrics()))
         .filter(F.col("value").isNotNull() & (~F.col("place") | F.col("at_peak")))
-        .groupBy(*CURVE_KEY, "clients", "metric", "more_is_better")
+        .groupBy(*CURVE_KEY, "clients", "metric", "more_is_better", "is_published")
         .agg(
             F.first("options").alias("options"),
             F.first(F.when(F.col("place"), F.col("sweep")).otherwise("")).alias("sweep"),
@@ -72,7 +91,81 @@ def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
             F.max(known_noise(F.col("noise_percent"))).alias("noise_percent"),
         )
     )
-    return found.join(F.broadcast(run_facts(runs)), "run").select(*METRIC_COLUMNS)
+    within = clients_within_second(measured, steps)
+    return with_facts(found.unionByName(within), runs, entrants)
+
+
+def with_facts(metrics: DataFrame, runs: DataFrame, entrants: DataFrame) -> DataFrame:
+    """Return metrics with what is known of their runs and contestants: METRIC_COLUMNS."""
+    known = entrants.select("run", "contestant", "driver", "promise")
+    return (
+        metrics.join(run_facts(runs), "run")
+        .join(known, ["run", "contestant"], "left")
+        .withColumns({"driver": known_driver(), "promise": F.coalesce(F.col("promise"), F.lit(""))})
+        .select(*METRIC_COLUMNS)
+    )
+
+
+def clients_within_second(measured: DataFrame, steps: DataFrame) -> DataFrame:
+    """Return of each curve at a given rate the most clients whose mean response time is within one second."""
+    curves = measured.groupBy(*CURVE_KEY).agg(F.first("options").alias("options"))
+    found = steps.filter((F.col("mean_ns") <= _SECOND_NS) & F.col("asked_rate").isNotNull())
+    most = found.groupBy(*CURVE_KEY).agg(F.max("clients").cast("double").alias("most"))
+    return most.join(curves, list(CURVE_KEY)).select(
+        *CURVE_KEY,
+        F.lit(None).cast("int").alias("clients"),
+        F.lit(CLIENTS_WITHIN_SECOND).alias("metric"),
+        F.lit(True).alias("more_is_better"),
+        F.lit(True).alias("is_published"),
+        "options",
+        F.lit("").alias("sweep"),
+        F.array("most").alias("values"),
+        known_noise(F.lit(None).cast("double")).alias("noise_percent"),
+    )
+
+
+def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, entrants: DataFrame) -> DataFrame:
+    """Return the memory of a channel or connection as metrics, from results of experiments and their phases."""
+    windows = (
+        phases.filter(F.col("phase") == MEASURED)
+        .select("run", "contestant", "step", "message_bytes", "persistent", "scenario", "parameters")
+        .dropDuplicates(["run", "contestant", "step"])
+        .withColumn("series", series_text(sweeps_of_scenarios()))
+    )
+    kinds = entrants.select("run", "contestant", "kind")
+    # Of one step the memory of a channel counts where both are known: conversations share channels.
+    rank = F.array_position(F.array(*(F.lit(each) for each in _EACH_ONE)), F.col("name"))
+    found = (
+        results.filter(F.col("name").isin(*_EACH_ONE))
+        .groupBy("run", "contestant", "step")
+        .agg(
+            F.min(F.struct(rank.alias("rank"), "name")).alias("first"),
+            F.collect_list(F.struct("name", "value")).alias("all"),
+        )
+        .withColumn(
+            "values",
+            F.transform(F.filter("all", lambda each: each["name"] == F.col("first.name")), lambda each: each["value"]),
+        )
+        .join(windows, ["run", "contestant", "step"])
+        .join(kinds, ["run", "contestant"])
+        .groupBy(*CURVE_KEY)
+        .agg(
+            F.max_by("values", "step").alias("values"),
+            F.max_by(options(F.col("series"), F.col("parameters")), "step").alias("options"),
+        )
+        .select(
+            *CURVE_KEY,
+            F.lit(None).cast("int").alias("clients"),
+            F.lit(MEMORY).alias("metric"),
+            F.lit(False).alias("more_is_better"),
+            F.lit(True).alias("is_published"),
+            "options",
+            F.lit("").alias("sweep"),
+            "values",
+            known_noise(F.lit(None).cast("double")).alias("noise_percent"),
+        )
+    )
+    return with_facts(found, runs, entrants)
 
 
 def options(series: Column, parameters: Column) -> Column:
@@ -122,6 +215,7 @@ def _metrics() -> Column:
                 F.lit(each.name).alias("metric"),
                 F.lit(each.more_is_better).alias("more_is_better"),
                 F.lit(each.at_peak).alias("at_peak"),
+                F.lit(each.is_published).alias("is_published"),
                 F.expr(each.value).cast("double").alias("value"),
             )
             for each in METRICS

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
-from ostler.pipeline.steps.comparison_metrics import METRIC_COLUMNS, RATE, comparison_metrics, options_text
-from ostler.pipeline.steps.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, OUR_LIBRARY, PEER_LIBRARY, TWO_NODES
+from ostler.pipeline.steps.comparison_metrics import METRIC_COLUMNS, RATE, options_text
+from ostler.pipeline.steps.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, TWO_NODES
 from ostler.pipeline.steps.ratios import ratio_comparisons
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, median, with_verdict
 
@@ -57,18 +57,18 @@ OPTION_RULES: Final = (
 )
 
 
-def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> DataFrame:
-    """Return the table of comparisons, from points, runs and published figures."""
-    # A few rows, used nine times: without this Spark would compute them as often, and plan for longer than it works.
-    metrics = comparison_metrics(points, runs).localCheckpoint()
-    made = (release_pairs(metrics), product_pairs(metrics), option_pairs(metrics), joined_pairs(metrics))
-    pairs = reduce(DataFrame.unionByName, made)
+def comparisons(metrics: DataFrame, memory: DataFrame, published: DataFrame) -> DataFrame:
+    """Return the table of comparisons, from metrics of curves, memory of experiments, and published figures."""
+    compared = metrics.filter(~F.col("is_published"))
+    made = (release_pairs(compared), product_pairs(compared), option_pairs(compared), joined_pairs(compared))
+    # A plan that ends here is planned once, and not with each column of the verdict.
+    pairs = reduce(DataFrame.unionByName, made).coalesce(1).localCheckpoint()
     ours = with_verdict(pairs).select(
         "*",
         F.lit(None).cast("double").alias("published_ratio"),
         F.lit(None).cast("string").alias("published_source"),
     )
-    return as_table(ours, COMPARISON).unionByName(ratio_comparisons(metrics, published))
+    return as_table(ours, COMPARISON).unionByName(ratio_comparisons(metrics.unionByName(memory), published))
 
 
 def release_pairs(metrics: DataFrame) -> DataFrame:
@@ -79,7 +79,7 @@ def release_pairs(metrics: DataFrame) -> DataFrame:
     the same release may reach more. Other products and limits have no releases of ours: they are the same again. Limits
     were probed with the same program both times, so their change is the machine's, and counts as noise.
     """
-    facts = F.struct("run", "release", "values", "noise_percent")
+    facts = F.struct("run", "release", "values", "noise_percent", "driver", "promise")
     line = Window.partitionBy(
         "scenario", "contestant", "kind", "series", "clients", "sweep", "metric", "machine", "is_quick"
     ).orderBy("began", "run")
@@ -106,6 +106,10 @@ def release_pairs(metrics: DataFrame) -> DataFrame:
             F.col("before.values").alias("left_values"),
             F.col("values").alias("right_values"),
             F.greatest("before.noise_percent", "noise_percent").alias("noise_percent"),
+            F.col("before.driver").alias("left_driver"),
+            F.col("driver").alias("right_driver"),
+            F.col("before.promise").alias("left_promise"),
+            F.col("promise").alias("right_promise"),
         )
     )
     moved = F.when(~F.col("is_limit"), F.col("machine_percent"))
@@ -227,11 +231,10 @@ def _same(*names: str) -> Column:
 
 
 def _are_clients_alike() -> Column:
-    """Return whether both contestants use a library, or both do not; and both are one or two brokers."""
+    """Return whether both contestants have a driver of one kind; and both are one or two brokers."""
     are_two = F.col("left.contestant").isin(*TWO_NODES)
-    theirs = F.contains(F.col("left.contestant"), F.lit(PEER_LIBRARY)) & ~are_two
-    ours = F.contains(F.col("right.contestant"), F.lit(OUR_LIBRARY))
-    return (theirs == ours) & ~(are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER))
+    are_alike = F.col("left.driver") == F.col("right.driver")
+    return are_alike & ~(are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER))
 
 
 def _pair(**given: Column) -> list[Column]:
@@ -246,5 +249,6 @@ def _pair(**given: Column) -> list[Column]:
         "left_values": F.col("left.values"),
         "right_values": F.col("right.values"),
         "noise_percent": F.greatest("left.noise_percent", "right.noise_percent"),
+        **{f"{side}_{name}": F.col(f"{side}.{name}") for side in ("left", "right") for name in ("driver", "promise")},
     }
     return [{**follows, **given}[name].alias(name) for name in PAIR_COLUMNS]

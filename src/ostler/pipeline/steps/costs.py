@@ -7,11 +7,11 @@ exceed those of the window, but the cost of one is the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from ostler.lab.store.segments import MEASURED
@@ -68,6 +68,13 @@ class RecordKind:
     rank: int
 
 
+_COUNTER_FIELDS: Final = {
+    name: field
+    for each in VERBS
+    for name, field in ((each.counter, each.count), (each.bytes_counter, each.bytes))
+    if name
+}
+_FIELDS: Final = (*(each.count for each in VERBS), *(each.bytes for each in VERBS if each.bytes), _DURATION)
 RECORD_KINDS: Final = (
     RecordKind("MQIAccounting", CONNECTION, 0),
     RecordKind("QueueAccounting", QUEUE, 0),
@@ -89,53 +96,39 @@ def costs(statistics: DataFrame, points: DataFrame) -> DataFrame:
 
 
 def accounted(statistics: DataFrame) -> DataFrame:
-    """Return metrics of verbs in the windows: by point, scope, object and name, under the names that records have."""
-    measured = statistics.filter(F.col("phase") == MEASURED)
-    kinds = F.broadcast(_kinds(statistics.sparkSession))
-    found = reduce(DataFrame.unionByName, (counted(measured), recorded(measured), moved(measured)))
-    found = found.join(kinds, "record_kind")
-    best = found.groupBy(*POINT_KEY, "scope").agg(F.min("rank").alias("rank"))
-    return found.join(best, [*POINT_KEY, "scope", "rank"]).select(*POINT_KEY, "scope", "object", "field", "value")
+    """Return metrics of verbs in the windows: by point, scope, object and name, under the names that records have.
 
-
-def counted(measured: DataFrame) -> DataFrame:
-    """Return the growth of queue managers' counters in the window."""
-    names = {each.counter: each.count for each in VERBS} | {each.bytes_counter: each.bytes for each in VERBS}
-    growth = F.max_by("value", "second") - F.min_by("value", "second")
-    return (
-        measured.filter((F.col("source") == _COUNTERS) & F.col("name").isin([name for name in names if name]))
-        .groupBy(*POINT_KEY, "object", "name")
-        .agg(F.greatest(growth, F.lit(0.0)).alias("value"))
-        .select(
-            *POINT_KEY,
-            F.lit(_COUNTERS).alias("record_kind"),
-            "object",
-            _renamed(F.col("name"), {name: field for name, field in names.items() if name}).alias("field"),
-            "value",
+    Counters of queue managers grow within the window; records of accounting and statistics are added, those of
+    persistent messages and others; counts of message channels are differences already.
+    """
+    source, name, kind = F.col("source"), F.col("name"), F.substring_index("name", ".", 1)
+    is_counter, is_record = source == _COUNTERS, source.isin(*_RECORDS)
+    growth = F.greatest(F.max_by("value", "second") - F.min_by("value", "second"), F.lit(0.0))
+    found = (
+        statistics.filter((F.col("phase") == MEASURED) & source.isin(_COUNTERS, _CHANNELS, *_RECORDS))
+        .withColumns(
+            {
+                "record_kind": F.when(is_record, kind).otherwise(source),
+                "field": F.when(is_counter, _renamed(name, _COUNTER_FIELDS))
+                .when(is_record, F.substring_index("name", ".", -1))
+                .otherwise(_renamed(name, _CHANNEL_FIELDS)),
+            }
+        )
+        .filter(F.col("field").isin(*_FIELDS) & F.col("record_kind").isin(*(each.name for each in RECORD_KINDS)))
+        .groupBy(*POINT_KEY, "record_kind", "object", "field")
+        .agg(F.when(F.col("record_kind") == _COUNTERS, growth).otherwise(F.sum("value")).alias("value"))
+        .withColumns(
+            {
+                "scope": _renamed(F.col("record_kind"), {each.name: each.scope for each in RECORD_KINDS}),
+                "rank": _renamed(F.col("record_kind"), {each.name: each.rank for each in RECORD_KINDS}),
+            }
         )
     )
-
-
-def recorded(measured: DataFrame) -> DataFrame:
-    """Return records of accounting and statistics: all of the same object together, persistent messages and others."""
-    kind, field = F.substring_index("name", ".", 1), F.substring_index("name", ".", -1)
-    fields = [each.count for each in VERBS] + [each.bytes for each in VERBS if each.bytes] + [_DURATION]
+    best = F.min("rank").over(Window.partitionBy(*POINT_KEY, "scope"))
     return (
-        measured.filter(F.col("source").isin(*_RECORDS) & field.isin(fields))
-        .groupBy(*POINT_KEY, kind.alias("record_kind"), "object", field.alias("field"))
-        .agg(F.sum("value").alias("value"))
-        .select(*POINT_KEY, "record_kind", "object", "field", "value")
-    )
-
-
-def moved(measured: DataFrame) -> DataFrame:
-    """Return the counts of sent messages and batches in the window, summed for a queue manager."""
-    return measured.filter((F.col("source") == _CHANNELS) & F.col("name").isin(list(_CHANNEL_FIELDS))).select(
-        *POINT_KEY,
-        F.lit(_CHANNELS).alias("record_kind"),
-        "object",
-        _renamed(F.col("name"), _CHANNEL_FIELDS).alias("field"),
-        "value",
+        found.withColumn("best", best)
+        .filter(F.col("rank") == F.col("best"))
+        .select(*POINT_KEY, "scope", "object", "field", "value")
     )
 
 
@@ -148,33 +141,31 @@ def verb_counts(metrics: DataFrame) -> DataFrame:
     verbs = F.array(
         *(F.struct(*(F.lit(getattr(each, name)).alias(name) for name in ("name", "count", "bytes"))) for each in VERBS)
     )
-    found = (
+    value, field = F.col("value"), F.col("field")
+    return (
         metrics.withColumn("told", F.explode(verbs))
         .groupBy(*key, F.col("told.name").alias("verb"))
         .agg(
-            F.sum(F.when(F.col("field") == F.col("told.count"), F.col("value"))).alias("count"),
-            F.sum(F.when(F.col("field") == F.col("told.bytes"), F.col("value"))).alias("bytes"),
+            F.sum(F.when(field == F.col("told.count"), value)).alias("count"),
+            F.sum(F.when(field == F.col("told.bytes"), value)).alias("bytes"),
+            F.sum(F.when(field == _DURATION, value)).alias("duration_us"),
         )
         .filter(F.col("count") > 0)
-    )
-    times = metrics.filter(F.col("field") == _DURATION).groupBy(*key).agg(F.sum("value").alias("duration_us"))
-    all_counts = found.groupBy(*key).agg(F.sum("count").alias("all_count"))
-    return (
-        found.join(all_counts, list(key))
-        .join(times, list(key), "left")
+        .withColumn("all_count", F.sum("count").over(Window.partitionBy(*key)))
         .select(*key, "verb", "count", "bytes", (F.col("duration_us") / F.col("all_count")).alias("time_us"))
     )
 
 
 def verb_costs(verbs: DataFrame, transactions: DataFrame) -> DataFrame:
     """Return verbs with the processor time of one: that of the window, divided among all verbs of it."""
-    window = verbs.filter(F.col("scope") == QUEUE_MANAGER).groupBy(*POINT_KEY).agg(F.sum("count").alias("window_count"))
+    is_of_manager = F.col("scope") == QUEUE_MANAGER
+    window_count = F.sum(F.when(is_of_manager, F.col("count"))).over(Window.partitionBy(*POINT_KEY))
     processor = transactions.select(
         *POINT_KEY, "scenario", (F.col("broker_cpu_us") * F.col("count")).alias("window_cpu_us")
     )
     return (
-        verbs.join(processor, list(POINT_KEY))
-        .join(window, list(POINT_KEY), "left")
+        verbs.withColumn("window_count", window_count)
+        .join(processor, list(POINT_KEY))
         # Channel transfers are not verbs: their time is within that of the channels' verbs.
         .withColumn(
             "broker_cpu_us",
@@ -205,11 +196,6 @@ def transaction_costs(transactions: DataFrame) -> DataFrame:
     )
 
 
-def _kinds(spark: SparkSession) -> DataFrame:
-    rows = [(each.name, each.scope, each.rank) for each in RECORD_KINDS]
-    return spark.createDataFrame(rows, "record_kind string, scope string, rank int")
-
-
-def _renamed(name: Column, names: dict[str, str]) -> Column:
-    pairs = reduce(lambda found, each: [*found, F.lit(each[0]), F.lit(each[1])], names.items(), list[Column]())
-    return F.create_map(*pairs)[name]
+def _renamed(name: Column, names: Mapping[str, str | int]) -> Column:
+    """Return what a name stands for; null for one that is unknown."""
+    return F.create_map(*(F.lit(each) for pair in names.items() for each in pair))[name]

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ostler.lab.store.manifest import Manifest
+from ostler.pipeline.lake.lake_frames import empty_frame, table_frame
 from ostler.pipeline.lake.quality import RULES
 from ostler.pipeline.lake.rule_columns import broken_rows, kept_rows
 from ostler.pipeline.lake.run_files import FileProblem, FoundRun, problem_row
 from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
-from ostler.pipeline.lake.tables import ENTRANT, REJECTED, RUN, LakeTable
+from ostler.pipeline.lake.tables import DISCLOSURE, ENTRANT, REJECTED, RUN, LakeTable
+from ostler.pipeline.steps.contestants import driver_of, known_driver
 
+# Both names of the list in manifests, the newer one first.
+_CONTESTANTS: Final = ("contestants", "entrants")
 # The structure of the list in manifests.
-_ENTRANTS: Final = "array<struct<name string, kind string, promise string, version string>>"
+_ENTRANTS: Final = "array<struct<name string, kind string, promise string, version string, driver string>>"
 
 
 def read_samples(spark: SparkSession, table: LakeTable, paths: Sequence[str]) -> DataFrame:
     """Return the rows of sound files of one table, with its own schema and not that of the files."""
-    schema = spark_schema(table)
-    return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
+    return spark.read.schema(spark_schema(table)).parquet(*paths) if paths else empty_frame(spark, table)
 
 
 def sound_samples(samples: DataFrame, table: LakeTable) -> DataFrame:
@@ -40,27 +42,26 @@ def rejected_samples(samples: DataFrame, table: LakeTable) -> DataFrame:
 
 def rejected_files(spark: SparkSession, problems: Iterable[FileProblem]) -> DataFrame:
     """Return files that were quarantined before any row of them was read."""
-    return spark.createDataFrame([problem_row(each) for each in problems], spark_schema(REJECTED))
+    return table_frame(spark, REJECTED, [problem_row(each) for each in problems])
 
 
 # -- manifests ---------------------------------------------------------------------------------------------------------
 
 
-def run_table(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
-    """Return the table of runs, from manifests."""
-    return spark.createDataFrame([_run_row(each) for each in runs], spark_schema(RUN))
-
-
-def entrant_table(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
-    """Return the table of contestants, from manifests."""
-    rows = [row for each in runs for row in _entrant_rows(each.stored.manifest)]
-    return spark.createDataFrame(rows, spark_schema(ENTRANT))
+def manifest_table(spark: SparkSession, table: LakeTable, runs: Sequence[FoundRun]) -> DataFrame:
+    """Return a table of MANIFEST_TABLES, from manifests."""
+    return table_frame(spark, table, [row for each in runs for row in _ROWS[table.name](each)])
 
 
 def with_runs(before: DataFrame, fresh: DataFrame, table: LakeTable, names: Sequence[str]) -> DataFrame:
     """Return a small table by run, with the rows of some runs replaced."""
     others = before.filter(~F.col("run").isin(list(names)))
     return as_table(others.unionByName(fresh), table)
+
+
+def reread(table: LakeTable, runs: DataFrame) -> DataFrame:
+    """Return a table of MANIFEST_TABLES, from what the lake has of manifests."""
+    return _REREAD[table.name](runs)
 
 
 def reread_manifests(runs: DataFrame) -> DataFrame:
@@ -72,16 +73,25 @@ def reread_manifests(runs: DataFrame) -> DataFrame:
 
 def reread_contestants(runs: DataFrame) -> DataFrame:
     """Return the table of contestants, from the stored environments."""
-    listed = F.from_json(F.get_json_object("environment", "$.entrants"), _ENTRANTS)
+    texts_of = [F.get_json_object("environment", f"$.{name}") for name in _CONTESTANTS]
+    listed = F.from_json(F.coalesce(*texts_of), _ENTRANTS)
     named = runs.select("run", F.inline(listed)).filter(F.col("name") != "").dropDuplicates(["run", "name"])
-    texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("kind", "promise", "version")]
-    return as_table(named.select("run", F.col("name").alias("contestant"), *texts), ENTRANT)
+    texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("kind", "promise", "version", "driver")]
+    found = named.select("run", F.col("name").alias("contestant"), *texts)
+    return as_table(found.withColumn("driver", known_driver()), ENTRANT)
 
 
-def _run_row(run: FoundRun) -> tuple[object, ...]:
+def reread_disclosures(runs: DataFrame) -> DataFrame:
+    """Return the table of disclosures, from the stored environments. There are as few as manifests."""
+    stored = runs.select("run", "scenario", "environment").collect()
+    rows = [row for run, scenario, text in stored for row in _disclosed(run, scenario, json.loads(text or "{}"))]
+    return table_frame(runs.sparkSession, DISCLOSURE, rows)
+
+
+def _run_rows(run: FoundRun) -> list[tuple[object, ...]]:
     manifest = run.stored.manifest
     environment = manifest.environment
-    return (
+    row = (
         manifest.run,
         manifest.scenario,
         _moment(manifest.began),
@@ -102,16 +112,49 @@ def _run_row(run: FoundRun) -> tuple[object, ...]:
         str(run.stored.directory),
         run.content,
     )
+    return [row]
 
 
-def _entrant_rows(manifest: Manifest) -> list[tuple[str, ...]]:
-    listed = manifest.environment.get("entrants")
-    found: dict[str, tuple[str, ...]] = {}
+def _entrant_rows(run: FoundRun) -> list[tuple[object, ...]]:
+    manifest = run.stored.manifest
+    listed = next((given for name in _CONTESTANTS if (given := manifest.environment.get(name))), None)
+    found: dict[str, tuple[object, ...]] = {}
     for each in listed if isinstance(listed, list) else []:
         if isinstance(each, dict) and each.get("name"):
-            fields = tuple(str(each.get(name, "")) for name in ("name", "kind", "promise", "version"))
-            found[fields[0]] = (manifest.run, *fields)
+            name, kind, promise, version = (str(each.get(key, "")) for key in ("name", "kind", "promise", "version"))
+            driver = str(each.get("driver") or driver_of(name, kind))
+            found[name] = (manifest.run, name, kind, promise, version, driver)
     return list(found.values())
+
+
+def _disclosure_rows(run: FoundRun) -> list[tuple[object, ...]]:
+    manifest = run.stored.manifest
+    return _disclosed(manifest.run, manifest.scenario, manifest.environment)
+
+
+def _disclosed(run: str, scenario: str, environment: Mapping[str, object]) -> list[tuple[object, ...]]:
+    """Return what the environment of a manifest says beside figures. Laboratories of other versions say less or
+    more."""
+    needs = _under(environment, "left_out").items()
+    said: dict[str, list[tuple[object, object]]] = {
+        "stand-in": list(_under(environment, "stand_ins").items()),
+        "left-out": [(name, ", ".join(map(str, each))) for name, each in needs if isinstance(each, list)],
+        "deviation": [(each.get("what"), each.get("why")) for each in _listed(environment, "deviations")],
+        "configuration": [(each.get("name"), each.get("text")) for each in _listed(environment, "configuration")],
+    }
+    workload = environment.get("workload")
+    if workload is not None:
+        said["workload"] = [("", workload if isinstance(workload, str) else json.dumps(workload))]
+    return [
+        (run, scenario, kind, position, str(name or ""), str(text or ""))
+        for kind, pairs in said.items()
+        for position, (name, text) in enumerate(pairs)
+    ]
+
+
+def _listed(environment: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    found = environment.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _moment(text: str) -> datetime | None:
@@ -145,3 +188,17 @@ def _disk_text(disk: Mapping[str, object]) -> str:
 def _noise_percent(environment: Mapping[str, object]) -> float | None:
     percent = _under(environment, "noise").get("percent")
     return float(percent) if isinstance(percent, int | float) else None
+
+
+MANIFEST_TABLES: Final = (RUN, ENTRANT, DISCLOSURE)
+"""The tables that are made of manifests."""
+_ROWS: Final[Mapping[str, Callable[[FoundRun], list[tuple[object, ...]]]]] = {
+    RUN.name: _run_rows,
+    ENTRANT.name: _entrant_rows,
+    DISCLOSURE.name: _disclosure_rows,
+}
+_REREAD: Final[Mapping[str, Callable[[DataFrame], DataFrame]]] = {
+    RUN.name: reread_manifests,
+    ENTRANT.name: reread_contestants,
+    DISCLOSURE.name: reread_disclosures,
+}

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import PEAK
-from ostler.pipeline.steps.curves import CURVE_KEY, curve_steps
+from ostler.pipeline.steps.curves import CURVE_KEY
 
 SECOND_NS: Final = 1_000_000_000
 KNEE_STEPS_LEAST: Final = 3
@@ -18,11 +18,11 @@ KNEE_PERCENT_LEAST: Final = 5.0
 COMPLETE: Final = "complete"
 
 
-def peaks(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return the table of peaks, from points and runs."""
+def peaks(steps: DataFrame, runs: DataFrame) -> DataFrame:
+    """Return the table of peaks, from steps of curves and runs."""
     conditions = runs.select("run", (F.col("condition") != COMPLETE).alias("is_partial"))
-    found = curve_peaks(with_chord(curve_steps(points)))
-    return as_table(found.join(F.broadcast(conditions), "run"), PEAK)
+    found = curve_peaks(with_chord(steps))
+    return as_table(found.join(conditions, "run"), PEAK)
 
 
 def with_chord(steps: DataFrame) -> DataFrame:

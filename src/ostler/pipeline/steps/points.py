@@ -35,11 +35,20 @@ OPERATION_PARAMETER: Final = "operation"
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
 # The main operation of a point that does not name one, in order of preference.
 USUAL_OPERATIONS: Final = ("round trip", "session", "get", "put", "connect")
-_LOG_COUNTERS: Final = {"written_bytes": "log_bytes", "forces": "log_forces"}
-_SUMS: Final = (*_LOG_COUNTERS.values(), "disk_written_bytes", "loopback_bytes")
+_LOG_COUNTERS: Final = {
+    "written_bytes": "log_bytes",
+    "forces": "log_forces",
+    "writes": "log_writes",
+    "force_us": "log_force_us",
+}
+_DISK_SUMS: Final = ("disk_reads", "disk_read_bytes", "disk_writes", "disk_written_bytes", "disk_flushes")
+_BROKER_SUMS: Final = ("broker_read_bytes", "broker_written_bytes")
+_SUMS: Final = (*_LOG_COUNTERS.values(), *_DISK_SUMS, *_BROKER_SUMS, "loopback_bytes")
+_MEGABYTE: Final = 1e6
+PUT, GET, ROUND_TRIP = "put", "get", "round trip"
 _COSTS: Final = ("near", "far", "driver", "log", "near_log", "far_log")
-_BUSY: Final = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us")
-_IDLE: Final = ("idle_us", "iowait_us", "steal_us")
+BUSY: Final = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us")
+IDLE: Final = ("idle_us", "iowait_us", "steal_us")
 
 Tables = Mapping[str, DataFrame]
 """Tables of bronze by name: all of the samples, `run` and `entrant`."""
@@ -72,9 +81,11 @@ def points(operations: DataFrame, tables: Tables) -> DataFrame:
         name: _measured(tables[name]) for name in ("phase", "process", "thread", "machine", "statistic", "event")
     }
     return as_table(
-        kept_rows(operations, POINT_RULES)
-        .join(windows(measured["phase"]), list(KEY), "inner")
+        operations.join(windows(measured["phase"]), list(KEY), "inner")
+        # Before rows are left out: no other operation takes the place of a main one that breaks a rule.
         .transform(with_main_operation)
+        .transform(lambda timed: kept_rows(timed, POINT_RULES))
+        .transform(with_message_counts)
         .join(processes(measured["process"]), list(KEY), "left")
         .join(log_threads(measured["thread"]), list(KEY), "left")
         .join(machines(measured["machine"]), list(KEY), "left")
@@ -139,10 +150,17 @@ def with_main_operation(timed_points: DataFrame) -> DataFrame:
     return timed_points.withColumn("is_main", F.row_number().over(order) == 1)
 
 
+def with_message_counts(timed_points: DataFrame) -> DataFrame:
+    """Add the numbers of messages that were put and got, where applications put and get one way."""
+    point, count, operation = Window.partitionBy(*KEY), F.col("count"), F.col("operation")
+    puts, gets = (F.sum(F.when(operation == each, count)).over(point) for each in (PUT, GET))
+    return timed_points.withColumns({"puts": puts, "gets": gets})
+
+
 def processes(process: DataFrame) -> DataFrame:
     """Return processor time by role, and the most memory that the brokers had at once."""
     cpu = F.col("user_us") + F.col("system_us")
-    is_broker = _role_kind().isin(list(BROKER_ROLES))
+    is_broker = role_kind().isin(list(BROKER_ROLES))
     by_second = process.groupBy(*KEY, "second").agg(
         F.sum(F.when(is_broker, cpu)).alias("broker_us"),
         F.sum(F.when(is_broker, F.col("user_us"))).alias("broker_user_us_sum"),
@@ -150,6 +168,8 @@ def processes(process: DataFrame) -> DataFrame:
         F.sum(F.when(is_broker & _is_at(FAR), cpu)).alias("far_us"),
         F.sum(F.when(F.col("role") == DRIVER, cpu)).alias("driver_us"),
         F.sum(F.when(is_broker, F.col("resident_bytes"))).alias("broker_bytes"),
+        F.sum(F.when(is_broker, F.col("read_bytes"))).alias("broker_read_bytes"),
+        F.sum(F.when(is_broker, F.col("written_bytes"))).alias("broker_written_bytes"),
         F.max(_kind_of_role()).alias("kind_rank"),
         F.max("interval_us").alias("interval_us"),
     )
@@ -160,12 +180,13 @@ def processes(process: DataFrame) -> DataFrame:
         F.sum("far_us").alias("far_us"),
         F.sum("driver_us").alias("driver_us"),
         F.max("broker_bytes").alias("broker_memory_bytes"),
+        *(F.sum(name).alias(name) for name in _BROKER_SUMS),
         F.max("kind_rank").alias("kind_rank"),
         F.sum("interval_us").alias("observed_us"),
     )
 
 
-def _role_kind() -> Column:
+def role_kind() -> Column:
     """Return a role without its end."""
     return F.substring_index("role", END, 1)
 
@@ -176,13 +197,13 @@ def _is_at(end: str) -> Column:
 
 def _kind_of_role() -> Column:
     """Return the kind of a contestant from its processes: a queue manager before a peer, a peer before a probe."""
-    role = _role_kind()
+    role = role_kind()
     return F.when(role == QUEUE_MANAGER, 3).when(role == PEER, 2).when(role == PROBE, 1).otherwise(0)
 
 
 def log_threads(thread: DataFrame) -> DataFrame:
     """Return processor time of the queue managers' log threads, where threads are known by name."""
-    logs = thread.filter((_role_kind() == QUEUE_MANAGER) & F.col("name").startswith(LOG_THREAD))
+    logs = thread.filter((role_kind() == QUEUE_MANAGER) & F.col("name").startswith(LOG_THREAD))
     cpu = F.col("user_us") + F.col("system_us")
     return logs.groupBy(*KEY).agg(
         F.sum(cpu).alias("log_us"),
@@ -193,12 +214,15 @@ def log_threads(thread: DataFrame) -> DataFrame:
 
 def machines(machine: DataFrame) -> DataFrame:
     """Return the use of the whole machine: busy and stolen time, disk and loopback."""
-    busy = sum((F.sum(name) for name in _BUSY[1:]), F.sum(_BUSY[0]))
-    total = sum((F.sum(name) for name in _IDLE), busy)
+    requests = F.sum("disk_reads") + F.sum("disk_writes") + F.sum("disk_flushes")
+    busy = sum((F.sum(name) for name in BUSY[1:]), F.sum(BUSY[0]))
+    total = sum((F.sum(name) for name in IDLE), busy)
     return machine.groupBy(*KEY).agg(
         _percent(busy, total).alias("machine_busy_percent"),
         _percent(F.sum("steal_us"), total).alias("steal_percent"),
-        F.sum("disk_written_bytes").alias("disk_written_bytes"),
+        *(F.sum(name).alias(name) for name in _DISK_SUMS),
+        F.when(requests > 0, F.sum("disk_wait_us") / requests).alias("disk_wait_us"),
+        (F.sum("disk_queue_us") / F.sum("interval_us")).alias("disk_queue"),
         _percent(F.sum("disk_busy_us"), F.sum("interval_us")).alias("disk_busy_percent"),
         F.sum("loopback_bytes").alias("loopback_bytes"),
     )
@@ -240,17 +264,28 @@ def _figures(joined: DataFrame) -> DataFrame:
     """
     count = F.col("count")
     share = F.least(F.lit(1.0), F.coalesce(F.col("seconds") * 1e6 / F.col("observed_us"), F.lit(1.0)))
+    broker_us = F.col("broker_us") * share
+    # A round trip carries two messages of the same size.
+    passed = F.when(F.col("operation") == ROUND_TRIP, 2 * count).when(F.col("operation") == GET, count)
+    megabytes = passed * F.col("message_bytes") / F.lit(_MEGABYTE)
     columns: dict[str, Column] = {
         "kind": F.coalesce(F.when(F.col("kind") != "", F.col("kind")), _kind_seen()),
         "series": series_text(sweeps_of_scenarios()),
-        "rate": F.when(F.col("seconds") > 0, count / F.col("seconds")).otherwise(0.0),
+        "rate": F.coalesce(_rate(count), F.lit(0.0)),
         "mean_ns": F.when(count > 0, F.col("total_ns") / count),
         **{name: percentile_ns(F.col(name), F.col("max_ns")) for name in PERCENTILES},
-        "broker_cpu_us": _each(F.col("broker_us") * share),
+        "broker_cpu_us": _each(broker_us),
         "broker_user_us": _each(F.col("broker_user_us_sum") * share),
         **{f"{name}_cpu_us": _each(F.col(f"{name}_us") * share) for name in _COSTS},
         **{name: F.round(F.col(name) * share).cast("bigint") for name in _SUMS},
-        "broker_core_percent": _percent(F.col("broker_us") * share, F.col("seconds") * 1e6),
+        "broker_core_percent": _percent(broker_us, F.col("seconds") * 1e6),
+        "put_rate": _rate(F.col("puts")),
+        "get_rate": _rate(F.col("gets")),
+        "message_rate": _rate(F.col("puts") + F.col("gets")),
+        "megabyte_rate": _rate(megabytes),
+        "broker_cpu_us_per_megabyte": F.when(
+            F.col("is_main") & (megabytes > 0), F.col("broker_us") * share / megabytes
+        ),
         "flags": F.coalesce(F.col("flags"), F.array().cast("array<string>")),
     }
     kept = [name for name in POINT.names if name not in columns]
@@ -268,6 +303,10 @@ def _kind_seen() -> Column:
 def _each(total_us: Column) -> Column:
     """Return the value for each completed operation."""
     return F.when(F.col("is_main") & (F.col("count") > 0), total_us / F.col("count"))
+
+
+def _rate(count: Column) -> Column:
+    return F.when(F.col("seconds") > 0, count / F.col("seconds"))
 
 
 def _percent(part: Column, whole: Column) -> Column:

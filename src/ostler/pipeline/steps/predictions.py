@@ -1,8 +1,8 @@
 """Predictions of limits, by the method of performance reports.
 
 A report divides the capacity by the need of one: processors by the processor time of a transaction, memory by the
-storage of a connection, which is the growth from few to many, divided by their number. The bare network, probed at the
-same step, is the most that any product could reach.
+storage of a connection, which is the growth from few to many, divided by their number. The bare network and the bare
+log, probed at the same step, are the most that any product could reach.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import PREDICTION
-from ostler.pipeline.steps.curves import CURVE_KEY, curve_steps, memory_bytes
+from ostler.pipeline.steps.curves import CURVE_KEY, memory_bytes
 from ostler.pipeline.steps.scaling import LIMIT, best_steps
 
 _SECOND_US: Final = 1_000_000.0
@@ -24,13 +24,21 @@ MEMORY_PART: Final = 0.8
 # The normal variation of a process: a smaller growth shows nothing about connections.
 GROWTH_PERCENT_LEAST: Final = 2.0
 MORE_CLIENTS_LEAST: Final = 10
+# Below this the disk did other things.
+DISK_PERCENT_LEAST: Final = 5.0
 
 
-def predictions(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return the table of predictions, from points and runs."""
-    steps = curve_steps(points).filter(F.col("kind") != LIMIT)
-    best = best_steps(curve_steps(points), runs).filter(F.col("kind") != LIMIT)
-    found = (processor_limits(best), network_limits(best), memory_limits(steps, runs))
+def predictions(curve_steps: DataFrame, runs: DataFrame) -> DataFrame:
+    """Return the table of predictions, from steps of curves and runs."""
+    steps = curve_steps.filter(F.col("kind") != LIMIT)
+    best = best_steps(curve_steps, runs).filter(F.col("kind") != LIMIT)
+    found = (
+        processor_limits(best),
+        network_limits(best),
+        log_limits(best),
+        disk_limits(best),
+        memory_limits(steps, runs),
+    )
     return as_table(reduce(DataFrame.unionByName, found), PREDICTION)
 
 
@@ -56,6 +64,23 @@ def network_limits(best: DataFrame) -> DataFrame:
     return _predicted(known, "network", F.lit(1.0), F.col("network_limit_rate"), "exchanges", F.col("rate"), text)
 
 
+def log_limits(best: DataFrame) -> DataFrame:
+    """Return the rate that the bare log could keep, where a probe forced it at the same step."""
+    text = F.format_string("the bare log kept %.0f a second at the same step", F.col("log_limit_rate"))
+    known = best.filter(F.col("persistent") & (F.col("log_limit_rate") > 0))
+    return _predicted(known, "log", F.lit(1.0), F.col("log_limit_rate"), "forced operations", F.col("rate"), text)
+
+
+def disk_limits(best: DataFrame) -> DataFrame:
+    """Return the rate at which the disk would be busy all the time. Nothing where it was hardly used."""
+    text = F.format_string(
+        "1,000,000 us a second, divided by %.1f us that the disk is busy for each", F.col("disk_busy_us_each")
+    )
+    known = best.filter((F.col("disk_busy_percent") >= DISK_PERCENT_LEAST) & (F.col("disk_busy_us_each") > 0))
+    available = F.lit(_SECOND_US)
+    return _predicted(known, "disk", F.col("disk_busy_us_each"), available, "us of disk time", F.col("rate"), text)
+
+
 def memory_limits(steps: DataFrame, runs: DataFrame) -> DataFrame:
     """Return the number of connections until memory is full. Nothing where memory does not grow with clients, or by so
     little, or with so few more of them, that it may have other causes."""
@@ -70,7 +95,7 @@ def memory_limits(steps: DataFrame, runs: DataFrame) -> DataFrame:
             F.min_by("broker_memory_bytes", place).alias("first_bytes"),
             F.max_by("broker_memory_bytes", place).alias("last_bytes"),
         )
-        .join(F.broadcast(machines), "run")
+        .join(machines, "run")
         .filter(F.col("most") - F.col("fewest") >= MORE_CLIENTS_LEAST)
         .filter(F.col("last_bytes") >= F.col("first_bytes") * F.lit(1 + GROWTH_PERCENT_LEAST / 100))
         .withColumn("each_bytes", (F.col("last_bytes") - F.col("first_bytes")) / (F.col("most") - F.col("fewest")))

@@ -13,10 +13,10 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
 
 from ostler.lab.scenarios.loader import catalogue
 from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.lake.lake_frames import literal_frame
 from ostler.pipeline.lake.quality import RULES
 from ostler.pipeline.lake.rule_columns import broken_rows, kept_rows
 from ostler.pipeline.lake.spark_schemas import as_table
@@ -41,8 +41,13 @@ def printed_figures(spark: SparkSession, text: str) -> DataFrame:
     head, *rows = list(csv.reader(text.splitlines())) or [[]]
     if tuple(head) != PUBLISHED.names or any(len(row) != len(head) for row in rows):
         raise PipelineError(f"{FILE} does not have the columns {', '.join(PUBLISHED.names)}. Install ostler again.")
-    schema = StructType([StructField(name, StringType()) for name in PUBLISHED.names])
-    return spark.createDataFrame([tuple(row) for row in rows], schema)
+    types = ", ".join(f"{name} string" for name in PUBLISHED.names)
+    return literal_frame(spark, rows, PUBLISHED.names, types)
+
+
+def figures_in(text: str) -> int:
+    """Return the number of figures in the data file."""
+    return max(len(list(csv.reader(text.splitlines()))) - 1, 0)
 
 
 def read_figures(printed: DataFrame) -> DataFrame:

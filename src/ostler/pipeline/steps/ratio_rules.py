@@ -1,6 +1,6 @@
 """The rules for ratios of published figures, and for the same ratios of ours.
 
-The reports' machines were others, so their rates are not comparable with ours; ratios on the same machine, such as
+The reports' machines were others, so their figures are not comparable with ours; ratios on the same machine, such as
 persistent to non-persistent or 20 KB to 2 KB, are. The rules are data: reports and runs are searched by them in the
 same way. Scenarios have the same names in both.
 """
@@ -41,7 +41,8 @@ class RatioRule:
     """The peak of the right side to that of the left one, with messages of the same size unless `is_size`.
 
     Both are from one product, release and platform. Clusters are other platforms by nature: with `is_by_section` both
-    are from one section. `source` is the location in the report, if it prints no figures.
+    are from one section. With `is_api` the sides may have programs in other languages. `source` is the location in the
+    report, if it prints no figures.
     """
 
     subject: str
@@ -49,6 +50,7 @@ class RatioRule:
     right: Side
     is_size: bool = False
     is_by_section: bool = False
+    is_api: bool = False
     source: str = ""
 
 
@@ -56,6 +58,7 @@ def _persistence() -> list[RatioRule]:
     pairs = [
         *((f"{binding}-{kind}-np", f"{binding}-{kind}-pm") for binding in _BINDINGS for kind in ("rr", "large")),
         *(("rr-bb-np", "rr-bb-pm"), ("appl-c1", "appl-c2"), ("appl-c3", "appl-c4")),
+        *(("client-rated-np", "client-rated-pm"), ("dq-rated-np", "dq-rated-pm")),
         *(("pubsub-1n-np", "pubsub-1n-pm"), ("pubsub-multi-np", "pubsub-multi-pm"), ("p2p-multi-np", "p2p-multi-pm")),
     ]
     return [
@@ -158,6 +161,45 @@ def _distances() -> list[RatioRule]:
     return found
 
 
+def _programs() -> list[RatioRule]:
+    """Cores, languages, reply queues and patterns of applications."""
+    mqi = Side("rr-cc-tls-np", variant="cipher", published_value="none", parameter="cipher_spec", our_value="none")
+    cores = [
+        Side(name, variant="cores", published_value="2", parameter="cores", our_value="2")
+        for name in ("pubsub-1n-cores-np", "pubsub-multi-cores-np")
+    ]
+    unique = "client-capacity-cmax-unique-reply"
+    return [
+        *(RatioRule("cores to two", each, replace(each, is_other=True)) for each in cores),
+        RatioRule("JMS to MQI", mqi, Side("rr-cc-jms-np"), is_api=True),
+        RatioRule("publish/subscribe to point-to-point", Side("p2p-multi-np"), Side("pubsub-multi-np")),
+        RatioRule("publish/subscribe to point-to-point", Side("p2p-multi-pm"), Side("pubsub-multi-pm")),
+        RatioRule("own reply queues to a common one", Side("client-capacity-cmax"), Side(unique)),
+    ]
+
+
+def _footprints() -> list[RatioRule]:
+    """Memory of channels: by shared conversations, and by the size of messages."""
+    shared = Side(
+        "zos-svrconn-footprint",
+        variant="sharecnv",
+        published_value="1",
+        parameter="shared_conversations",
+        our_value="1",
+    )
+    small = 1024
+    return [
+        RatioRule("SHARECNV to SHARECNV(1)", shared, replace(shared, is_other=True)),
+        RatioRule("size to size", replace(shared, message_bytes=small), shared, is_size=True),
+        RatioRule(
+            "size to size",
+            Side("zos-channel-footprint", message_bytes=small),
+            Side("zos-channel-footprint"),
+            is_size=True,
+        ),
+    ]
+
+
 def _joined(local: str, distributed: str) -> RatioRule:
     """Reports have a scenario of its own for one queue manager; ours puts the same load on one in the same run."""
     left = Side(local, distributed, our_contestant=ONE_QUEUE_MANAGER)
@@ -178,4 +220,6 @@ RATIO_RULES: Final = (
     *_queue_managers(),
     *_replication(),
     *_distances(),
+    *_programs(),
+    *_footprints(),
 )

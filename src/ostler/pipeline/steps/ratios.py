@@ -1,20 +1,30 @@
 """Ratios inside published reports, each with its source, beside the same ratios of ours.
 
 The verdict is on ratios: better means that our ratio is higher than the published one beyond the tolerance, so that we
-lose less, or gain more. All are ratios of rates at the peak.
+lose less, or gain more; of response times, processor time and memory, that it is lower. Rates, processor time and
+memory are those of peaks, response times those of the same number of clients.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from ostler.pipeline.lake.lake_frames import literal_frame
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
-from ostler.pipeline.steps.comparison_metrics import NOT_COMPILED, RATE, options_text
+from ostler.pipeline.steps.comparison_metrics import (
+    CLIENTS_WITHIN_SECOND,
+    NOT_COMPILED,
+    PROCESSOR_TIME,
+    RATE,
+    options_text,
+)
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+from ostler.pipeline.steps.published_metrics import AT_CLIENTS, PUBLISHED_METRICS, in_our_words
 from ostler.pipeline.steps.ratio_rules import RATIO_RULES, Side
 from ostler.pipeline.steps.verdicts import (
     BETTER,
@@ -27,9 +37,11 @@ from ostler.pipeline.steps.verdicts import (
 )
 
 RATIO: Final = "ratio"
-RATES: Final = ("round_trips_per_s", "messages_per_s", "transactions_per_s")
 _MEASURED: Final = "measured"
 _TABLE: Final = "Table"
+# Printed in the text below charts.
+_IN_PROSE: Final = (CLIENTS_WITHIN_SECOND,)
+_AT_PEAK: Final = -1
 _SIZE: Final = "message_bytes"
 _COMPLETE: Final = "complete"
 _OSTLER: Final = "ostler"
@@ -40,16 +52,19 @@ _SIDE_TYPE: Final = (
 )
 _RULES_TYPE: Final = (
     f"rule int, subject string, left {_SIDE_TYPE}, right {_SIDE_TYPE}, is_size boolean, is_by_section boolean, "
-    "source string"
+    "is_api boolean, source string"
 )
+_METRICS: Final = sorted({PROCESSOR_TIME, *(each.ours for each in PUBLISHED_METRICS)})
 # The common columns of both sides, which also match a published ratio with ours.
-_RATIO_KEY: Final = ("rule", "left_bytes", "right_bytes", "label")
+_RATIO_KEY: Final = ("rule", "metric", "place", "left_bytes", "right_bytes", "label")
 
 
 def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
     """Return rows of the table of comparisons, from our metrics and published figures."""
-    rules = F.broadcast(rules_table(metrics.sparkSession))
-    printed, ours = published_ratios(published, rules), our_ratios(metrics, rules)
+    # Each is used several times.
+    rules = rules_table(metrics.sparkSession).localCheckpoint()
+    printed = published_ratios(published, rules).coalesce(1).localCheckpoint()
+    ours = our_ratios(metrics, rules).coalesce(1).localCheckpoint()
     reference = printed.filter(F.col("is_reference"))
     known = reference.select(*_RATIO_KEY, "published_ratio", F.col("published_source").alias("found_source"))
     beside = ours.join(known, list(_RATIO_KEY), "left").withColumn(
@@ -67,15 +82,24 @@ def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
 def rules_table(spark: SparkSession) -> DataFrame:
     """Return the rules, numbered."""
 
-    def side(each: Side) -> tuple[object, ...]:
-        known = (each.scenario, each.our_scenario or each.scenario, each.message_bytes, each.variant)
-        return (*known, each.published_value, each.parameter, each.our_value, each.is_other, each.our_contestant)
+    def side(each: Side) -> dict[str, object]:
+        return {**asdict(each), "our_scenario": each.our_scenario or each.scenario}
 
     rows = [
-        (number, rule.subject, side(rule.left), side(rule.right), rule.is_size, rule.is_by_section, rule.source)
+        (
+            number,
+            rule.subject,
+            side(rule.left),
+            side(rule.right),
+            rule.is_size,
+            rule.is_by_section,
+            rule.is_api,
+            rule.source,
+        )
         for number, rule in enumerate(RATIO_RULES)
     ]
-    return spark.createDataFrame(rows, _RULES_TYPE)
+    names = [each.partition(" ")[0] for each in _RULES_TYPE.split(", ")]
+    return literal_frame(spark, rows, names, _RULES_TYPE)
 
 
 # -- published ---------------------------------------------------------------------------------------------------------
@@ -84,17 +108,12 @@ def rules_table(spark: SparkSession) -> DataFrame:
 def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
     """Return all published ratios of the rules. Of several products or platforms with the same ratio, the newest is the
     reference."""
-    metrics = published.filter(
-        F.col("metric").isin(*RATES)
-        & (F.col("basis") == _MEASURED)
-        & F.startswith(F.col("table_or_figure"), F.lit(_TABLE))
-        & (F.col("value") > 0)
-        & F.col("message_bytes").isNotNull()
-    )
-    left, right = (_published_side(metrics, rules, side) for side in ("left", "right"))
-    joined = left.join(right, ["rule", "product", "product_version", "ground", "api", "metric"]).filter(_sizes_fit())
+    figures = _comparable_figures(published).coalesce(1).localCheckpoint()
+    left, right = (_published_side(figures, rules, side) for side in ("left", "right"))
+    same = ["rule", "product", "product_version", "ground", "api_key", "metric", "place"]
+    joined = left.join(right, same).filter(_sizes_fit())
     best = Window.partitionBy(*_RATIO_KEY).orderBy(
-        F.desc("product_version"), "product", "ground", "api", "left_figure", "right_figure"
+        F.desc("product_version"), "product", "ground", "api_key", "left_figure", "right_figure"
     )
     return (
         joined.withColumn("label", F.col("right_label"))
@@ -105,8 +124,46 @@ def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
+def _comparable_figures(published: DataFrame) -> DataFrame:
+    """Return measured figures in our words: `metric`, `place` and `value`. Processor time for each operation is made
+    from processor use and rate of one line: the machine is the same on both sides of a ratio."""
+    is_printed = F.startswith(F.col("table_or_figure"), F.lit(_TABLE)) | F.col("our_metric").isin(*_IN_PROSE)
+    measured = published.filter(
+        (F.col("basis") == _MEASURED) & (F.col("value") > 0) & F.col("message_bytes").isNotNull()
+    )
+    clients = F.coalesce(F.col("clients"), F.lit(_AT_PEAK))
+    figures = (
+        in_our_words(measured)
+        .filter(F.col("our_metric").isNotNull() & is_printed)
+        .withColumns(
+            {
+                "place": F.when(F.col("our_metric").isin(*AT_CLIENTS), clients).otherwise(_AT_PEAK),
+                "metric": F.col("our_metric"),
+                "value": F.col("our_value"),
+                "weight": F.col("our_value"),
+            }
+        )
+    )
+    variants = F.to_json("variants")
+    used = measured.filter((F.col("metric") == _PROCESSOR_USE) & F.col("variants")["cpu_of"].isNull())
+    busy = used.select(
+        *_LINE, variants.alias("line_variants"), clients.alias("line_clients"), F.col("value").alias("busy_percent")
+    )
+    rates = figures.filter(F.col("metric") == RATE).withColumns({"line_variants": variants, "line_clients": clients})
+    costs = (
+        rates.join(busy, [*_LINE, "line_variants", "line_clients"])
+        .withColumns({"metric": F.lit(PROCESSOR_TIME), "value": F.col("busy_percent") / F.col("value")})
+        .select(figures.columns)
+    )
+    return figures.unionByName(costs)
+
+
+_LINE: Final = ("report", "section", "table_or_figure", "scenario", "product", "product_version", "platform", _SIZE)
+_PROCESSOR_USE: Final = "cpu_percent"
+
+
 def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFrame:
-    """Return peaks of one side: the highest of similar figures, however often it is printed."""
+    """Return peaks of one side: the figure with the highest rate of similar ones, however often it is printed."""
     option = F.col("variants")[F.col(f"{side}.variant")]
     found = metrics.join(
         rules,
@@ -119,11 +176,15 @@ def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFram
     return (
         found.withColumn("ground", alike)
         .withColumn("api", F.coalesce(F.col("variants")["api"], F.lit("")))
+        .withColumn("api_key", F.when(F.col("is_api"), "").otherwise(F.col("api")))
         .withColumn("label", _label(side, option))
-        .groupBy("rule", "is_size", "product", "product_version", "ground", "api", "metric", _SIZE, "label")
-        .agg(F.max("value").alias("value"), F.max_by(known, F.struct(F.col("value"), -F.col("figure"))).alias("told"))
+        .groupBy(*_PUBLISHED_KEY, "is_size", _SIZE, "label")
+        .agg(
+            F.max_by("value", F.struct(F.col("weight"), -F.col("figure"))).alias("value"),
+            F.max_by(known, F.struct(F.col("weight"), -F.col("figure"))).alias("told"),
+        )
         .select(
-            *("rule", "product", "product_version", "ground", "api", "metric"),
+            *_PUBLISHED_KEY,
             *([F.col("is_size")] if side == "left" else []),
             F.col(_SIZE).alias(f"{side}_bytes"),
             F.col("label").alias(f"{side}_label"),
@@ -132,6 +193,9 @@ def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFram
             F.col("told").alias(f"{side}_told"),
         )
     )
+
+
+_PUBLISHED_KEY: Final = ("rule", "product", "product_version", "ground", "api_key", "metric", "place")
 
 
 def _source() -> Column:
@@ -151,8 +215,8 @@ def _alone(printed: DataFrame) -> DataFrame:
         "subject",
         F.col("left_told.scenario").alias("scenario"),
         F.concat_ws(", ", _sizes_text(), _or_nothing("label"), "right_told.platform").alias("series"),
-        F.lit(None).cast("int").alias("clients"),
-        F.lit(RATE).alias("metric"),
+        _clients(),
+        "metric",
         *(column.alias(name) for name, column in {**names, **metrics}.items()),
         "left_value",
         "right_value",
@@ -167,6 +231,8 @@ def _alone(printed: DataFrame) -> DataFrame:
         "published_ratio",
         F.lit(None).cast("double").alias("our_ratio"),
         "published_source",
+        *(F.lit("").alias(f"{side}_{name}") for side in _SIDES for name in ("driver", "promise")),
+        F.lit(True).alias("is_like_with_like"),
     )
 
 
@@ -175,13 +241,13 @@ def _alone(printed: DataFrame) -> DataFrame:
 
 def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
     """Return the same ratios of the best run of each scenario, with verdicts."""
-    peaks = best_runs(
-        metrics.filter((F.col("metric") == RATE) & F.col("clients").isNull() & (F.col("kind") == _OSTLER))
-    )
+    is_placed = F.col("clients").isNotNull() == F.col("metric").isin(*AT_CLIENTS)
+    peaks = best_runs(metrics.filter(F.col("metric").isin(*_METRICS) & is_placed & (F.col("kind") == _OSTLER)))
+    peaks = peaks.withColumn("place", F.coalesce(F.col("clients"), F.lit(_AT_PEAK))).coalesce(1).localCheckpoint()
     left, right = (_our_side(peaks, rules, side) for side in ("left", "right"))
     known = ("subject", "is_size", "source")
     joined = (
-        left.join(right, ["rule", "contestant", "rest"])
+        left.join(right, ["rule", "metric", "place", "contestant", "rest"])
         .join(rules.select("rule", *known), "rule")
         .filter(_sizes_fit())
         .withColumn("label", F.col("right_label"))
@@ -201,14 +267,14 @@ def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
         "subject",
         F.col("left.scenario").alias("scenario"),
         F.concat_ws(", ", _sizes_text(), _or_nothing("label"), _or_nothing("rest"), "contestant").alias("series"),
-        F.lit(None).cast("int").alias("clients"),
-        F.lit(RATE).alias("metric"),
-        F.lit(True).alias("more_is_better"),
+        _clients(),
+        F.col("left.more_is_better").alias("more_is_better"),
         is_alike.alias("is_comparable"),
         *(column.alias(name) for name, column in names.items()),
         *(F.col(f"{side}.run").alias(f"{side}_run") for side in _SIDES),
         *(F.col(f"{side}.values").alias(f"{side}_values") for side in _SIDES),
         F.greatest("left.noise_percent", "right.noise_percent").alias("noise_percent"),
+        *(F.col(f"{side}.{name}").alias(f"{side}_{name}") for side in _SIDES for name in ("driver", "promise")),
     )
     return with_verdict(pairs)
 
@@ -217,7 +283,7 @@ def best_runs(metrics: DataFrame) -> DataFrame:
     """Return the latest run of each scenario, complete and full ones before others."""
     order = F.struct(F.col("condition") == _COMPLETE, ~F.col("is_quick"), F.col("began"), F.col("run"))
     best = metrics.groupBy("scenario").agg(F.max_by("run", order).alias("run"))
-    return metrics.join(F.broadcast(best), ["scenario", "run"])
+    return metrics.join(best, ["scenario", "run"])
 
 
 def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
@@ -233,9 +299,14 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
     )
     # Sizes are handled separately: some scenarios sweep them, some have one.
     rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
-    known = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release")
+    known = F.struct(
+        *("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release", "driver"),
+        *("promise", "more_is_better"),
+    )
     return found.select(
         "rule",
+        "metric",
+        "place",
         # Where a rule names the contestant, it is the same ratio of Ostler.
         F.when(asked != "", _OUR_NAME).otherwise(F.col("contestant")).alias("contestant"),
         options_text(rest).alias("rest"),
@@ -254,7 +325,7 @@ def _with_verdict(ours: DataFrame) -> DataFrame:
     verdict = (
         F.when((F.col("verdict") == NOT_COMPARABLE) | quotient.isNull(), NOT_COMPARABLE)
         .when(~is_beyond(quotient, F.col("tolerance_percent")) | ~is_sure, SAME)
-        .when(quotient > 1, BETTER)
+        .when((quotient > 1) == F.col("more_is_better"), BETTER)
         .otherwise(WORSE)
     )
     return ours.withColumn("verdict", verdict)
@@ -263,6 +334,10 @@ def _with_verdict(ours: DataFrame) -> DataFrame:
 # -- of both -----------------------------------------------------------------------------------------------------------
 
 _SIDES: Final = ("left", "right")
+
+
+def _clients() -> Column:
+    return F.when(F.col("place") != _AT_PEAK, F.col("place")).cast("int").alias("clients")
 
 
 def _option_fits(side: str, option: Column, name: str, value: str) -> Column:

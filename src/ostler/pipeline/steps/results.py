@@ -19,7 +19,7 @@ def results(statistics: DataFrame, runs: DataFrame) -> DataFrame:
     found = statistics.filter((F.col("source") == _EXPERIMENT) & (F.col("phase") == MEASURED))
     name = F.trim(F.concat_ws(" ", "object", "name")).alias("name")
     return as_table(
-        found.join(F.broadcast(runs.select("run", "scenario")), "run")
+        found.join(runs.select("run", "scenario"), "run")
         .groupBy("run", "scenario", "contestant", "step", "repetition", name)
         .agg(F.median("value").alias("value"), F.count("value").alias("count")),
         RESULT,

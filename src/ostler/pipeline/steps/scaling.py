@@ -12,7 +12,7 @@ from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import SCALING
 from ostler.pipeline.steps.bottlenecks import LOG_PROBES, NETWORK_PROBES, limited_by, why
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
-from ostler.pipeline.steps.curves import CURVE_KEY, STEP_COLUMNS, cores, curve_steps
+from ostler.pipeline.steps.curves import CURVE_KEY, STEP_COLUMNS, cores
 from ostler.pipeline.steps.universal_scalability import fits
 
 OSTLER: Final = "ostler"
@@ -27,9 +27,8 @@ _ROUND_TRIP: Final = "round trip"
 _ROUND_TRIP_COMMITS: Final = 2
 
 
-def scaling(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return the table of scaling, a row for each curve, from points and runs."""
-    steps = curve_steps(points)
+def scaling(steps: DataFrame, runs: DataFrame) -> DataFrame:
+    """Return the table of scaling, a row for each curve, from steps of curves and runs."""
     # At a fixed rate the load determines the curve.
     fitted = fits(steps.filter(F.col("asked_rate").isNull()))
     best = best_steps(steps, runs)
@@ -94,7 +93,7 @@ def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
     )
     return (
         best.join(probe_rates(steps), ["run", "step"], "left")
-        .join(F.broadcast(machines), "run", "left")
+        .join(machines, "run", "left")
         .withColumn(_QUEUE_MANAGERS, queue_managers())
         .withColumn("usable_cores", usable_cores())
         .withColumn("log_limit_rate", log_limit_rate())

@@ -30,6 +30,7 @@ NOT_COMPARABLE: Final = "not comparable"
 PAIR_COLUMNS: Final = (
     *("kind", "subject", "scenario", "series", "clients", "metric", "more_is_better", "is_comparable"),
     *("left_name", "right_name", "left_run", "right_run", "left_values", "right_values", "noise_percent"),
+    *("left_driver", "right_driver", "left_promise", "right_promise"),
 )
 """The input columns. Values are those of the repetitions."""
 # The rounding error of a tolerance: 106 to 100 is 6 %, and not above it.
@@ -54,6 +55,8 @@ def with_verdict(pairs: DataFrame) -> DataFrame:
         .withColumn("change_percent", F.coalesce(F.lit(100.0) * (F.col("our_ratio") - 1), F.lit(0.0)))
         .transform(_with_interval)
         .withColumn("tolerance_percent", F.lit(TOLERANCE_PERCENT) + F.col("noise_percent"))
+        # A lean driver beside a library measures the drivers.
+        .withColumn("is_like_with_like", F.col("left_driver") == F.col("right_driver"))
         .withColumn("verdict", _verdict())
     )
 
@@ -84,7 +87,7 @@ def _verdict() -> Column:
     is_sure = F.coalesce((low > 0) | (high < 0), F.lit(True))
     is_better = (ratio > 1) == F.col("more_is_better")
     return (
-        F.when(~F.col("is_comparable") | ratio.isNull(), NOT_COMPARABLE)
+        F.when(~F.col("is_comparable") | ~F.col("is_like_with_like") | ratio.isNull(), NOT_COMPARABLE)
         .when(~is_beyond(ratio, F.col("tolerance_percent")) | ~is_sure, SAME)
         .when(is_better, BETTER)
         .otherwise(WORSE)

@@ -83,6 +83,8 @@ class TuningSection:
     """Nodes of the topic tree beyond which unused ones are removed at once, not after TREELIFE."""
     topic_nodes_max: int | None = None
     """The limit of nodes in the topic tree; None: no limit."""
+    publication_interval_seconds: int = 10
+    """The interval of resource publications on system topics (MonitorPublishHeartBeat)."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("TuningParameters", "SuppressDspAuthFail", words=_YES_NO),
     Rule("TuningParameters", "TopicNodesKept", 0, _MANY),
     Rule("TuningParameters", "MaxTopicNodes", 1_000, _MANY, words=("OFF",)),
+    Rule("TuningParameters", "MonitorPublishHeartBeat", 1, _MANY),
     Rule("TuningParameters", "UniformClusterName", any_text=True),
     Rule("Channels", "MaxChannels", 1, _MANY),
     Rule("Channels", "MaxActiveChannels", 1, _MANY),
@@ -415,6 +418,7 @@ def _tuning_section(values: _Values) -> TuningSection:
         values.number_or_off("ImplSyncOpenOutput", default.implicit_syncpoint_openers_min),
         values.number("TopicNodesKept", default.topic_nodes_kept),
         values.number_or_off("MaxTopicNodes", default.topic_nodes_max),
+        values.number("MonitorPublishHeartBeat", default.publication_interval_seconds),
     )
 
 

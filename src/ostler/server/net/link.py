@@ -29,7 +29,7 @@ from ostler.server.net.link_limits import (
     RECEIVE_BYTES_MAX,
     UNADMITTED_FRAME_BYTES,
 )
-from ostler.server.net.new_keys import answer_rekey
+from ostler.server.net.new_keys import check_rekey
 from ostler.server.net.slow_lane import LaneMember
 from ostler.wire.client_hello import HANDSHAKE_RECORD
 from ostler.wire.connect_frames import decode_connect, decode_hello
@@ -379,7 +379,11 @@ class ServerLink(LaneMember):
         elif type == HEARTBEAT | REPLY and number == 0:
             self._on_heartbeat_reply()
         elif type == REKEY and number == 0:
-            answer_rekey(self, request)
+            check_rekey(self.version, self.tls is not None, self.sent_bytes + self.received_bytes - self.keyed_bytes)
+            self.send(frame(REKEY | REPLY, 0, request))
+            self.rekey()
+            self.key_resets += 1
+            self.key_reset_ms = self.reactor.engine.wall_ms()
         elif type == CONNECT and number != 0:
             self._connect(number, request, buffer[start:end])
         elif type == COMMAND:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mypy_extensions import i64
 
 from ostler.model.definitions import Definition
 from ostler.wire.connect_frames import KEY_RESET_BYTES_MIN, KEY_RESET_VERSION
-from ostler.wire.frames import REKEY, REPLY, MalformedFrame, frame
-
-if TYPE_CHECKING:
-    from ostler.server.net.link import ServerLink
+from ostler.wire.frames import MalformedFrame
 
 # A handshake is expensive, so a client must not ask for one after every few bytes. It counts fewer bytes than the
 # server does: those that were sent to it and have not arrived yet are missing.
@@ -24,13 +21,11 @@ def key_reset_bytes(manager: Definition) -> int:
     return max(value, KEY_RESET_BYTES_MIN) if isinstance(value, int) and value > 0 else 0
 
 
-def answer_rekey(link: ServerLink, request: i64) -> None:
-    """Agree to new keys: the reply is the last frame under the old ones. Raises MalformedFrame."""
-    if link.version < KEY_RESET_VERSION:
+def check_rekey(version: i64, has_tls: bool, bytes_under_keys: i64) -> None:
+    """Raise MalformedFrame when a client may not ask for new keys: the reply is the last frame under the old ones."""
+    if not has_tls:
+        raise MalformedFrame("new keys without TLS")
+    if version < KEY_RESET_VERSION:
         raise MalformedFrame("new keys, which this version of the protocol does not have")
-    if link.sent_bytes + link.received_bytes - link.keyed_bytes < _BYTES_BETWEEN_MIN:
+    if bytes_under_keys < _BYTES_BETWEEN_MIN:
         raise MalformedFrame("new keys again after a few bytes")
-    link.send(frame(REKEY | REPLY, 0, request))
-    link.rekey()
-    link.key_resets += 1
-    link.key_reset_ms = link.reactor.engine.wall_ms()

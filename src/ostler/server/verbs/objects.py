@@ -14,6 +14,7 @@ from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties.property_block import decode_block
+from ostler.engine.pubsub import subscription_calls
 from ostler.engine.pubsub.publish import refresh_open_topic
 from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
@@ -31,6 +32,7 @@ from ostler.wire.object_frames import (
     TEMPORARY,
     OpenArguments,
     OpenReply,
+    Put1Arguments,
     StatusReply,
     decode_inquire,
     decode_put1,
@@ -116,19 +118,19 @@ def put1(
     """Handle PUT1, or PUBLISH1, whose payload has a publication level before the put at `at`."""
     engine = conversation.engine
     engine.journal_full = False
+    arguments = decode_put1(buffer, at, end)
     try:
-        _put1(conversation, type, number, buffer, at, end)
+        _put1(conversation, type, number, arguments)
     except MQError as error:
         if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return
-        statistics.count_put1_failed(engine, conversation.connection)
+        statistics.count_put1_failed(engine, conversation.connection, arguments.target.object_type)
         if number == 0:
             conversation.connection.async_status.fail(mq.MQCC_FAILED, error.reason, "")
         conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
 
 
-def _put1(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
-    arguments = decode_put1(buffer, start, end)
+def _put1(conversation: ServerConversation, type: i64, number: i64, arguments: Put1Arguments) -> None:
     connection = conversation.connection
     engine = conversation.engine
     if arguments.md[:8] != _MD_ID:
@@ -196,11 +198,13 @@ def _set(conversation: ServerConversation, number: i64, reader: PayloadReader) -
 def _status(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     kind: i64 = reader.integer()
     reader.check_end()
+    is_valid: bool = kind == mq.MQSTAT_TYPE_ASYNC_ERROR
+    subscription_calls.count_status(conversation.engine, conversation.connection, is_valid)
     if kind in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):
         raise MQError(
             mq.MQRC_ENVIRONMENT_ERROR, "Reconnections are known to the client only, not to the queue manager."
         )
-    if kind != mq.MQSTAT_TYPE_ASYNC_ERROR:
+    if not is_valid:
         raise MQError(mq.MQRC_STAT_TYPE_ERROR, f"{kind} is not a type of status (MQSTAT_TYPE_*).")
     connection = conversation.connection
     counts = connection.async_status

@@ -1,4 +1,4 @@
-"""Requests of publish/subscribe: SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH and PUBLISH1."""
+"""Requests of publish/subscribe: SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH and PUBLISH1; and COUNT_CALL."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
+from ostler.engine.core import Engine
+from ostler.engine.pubsub import subscription_calls
 from ostler.engine.pubsub.subscribe import SubscribeRequest, SubscribeResult, request_publications, subscribe
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.model import constants as mq
@@ -14,9 +16,19 @@ from ostler.model.attributes import valid_name
 from ostler.model.errors import MQError
 from ostler.server.net.conversation import ServerConversation
 from ostler.server.verbs.objects import make_queue_open_reply, open_handle, put1
-from ostler.wire.frames import PUBLISH, PUBLISH1, REPLY, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame, frame
+from ostler.wire.frames import (
+    COUNT_CALL,
+    PUBLISH,
+    PUBLISH1,
+    REPLY,
+    SUBSCRIBE,
+    SUBSCRIPTION_REQUEST,
+    MalformedFrame,
+    frame,
+)
 from ostler.wire.payload_codec import PayloadReader, PayloadWriter
 from ostler.wire.subscribe_frames import (
+    COUNT_CALL_VERSION,
     IDENTITY_BYTES,
     SUBSCRIPTIONS_VERSION,
     TOKEN_BYTES,
@@ -30,6 +42,9 @@ _USER_BYTES: Final = 12
 
 def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
     """Handle a request of this module. Return False for other types."""
+    if type == COUNT_CALL:
+        _count_call(conversation, number, PayloadReader(buffer, start, end))
+        return True
     if type not in (SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH, PUBLISH1):
         return False
     if conversation.link.version < SUBSCRIPTIONS_VERSION:
@@ -60,7 +75,7 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
 def _subscribe(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     arguments = decode_subscribe(reader)
     connection = conversation.connection
-    made = subscribe(conversation.engine, connection, make_subscribe_request(connection, arguments))
+    made = subscribe_as_asked(conversation.engine, connection, arguments)
     writer = PayloadWriter()
     writer.integer(mq.MQCC_OK if made.warning == 0 else mq.MQCC_WARNING)
     writer.integer(made.warning)
@@ -101,6 +116,32 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
             put1(conversation, type, number, buffer, start, start + 4, end)
     finally:
         connection.publish_level = PUBLISH_LEVEL_HIGHEST
+
+
+def _count_call(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
+    """Handle COUNT_CALL: the client has executed an MQCB or MQCTL. There is no reply."""
+    if conversation.link.version < COUNT_CALL_VERSION:
+        raise MalformedFrame(f"a COUNT_CALL, which version {conversation.link.version} does not have")
+    if number != 0:
+        raise MalformedFrame("a COUNT_CALL that asks for a reply")
+    call: i64 = reader.integer()
+    operation: i64 = reader.integer()
+    hobj: i64 = reader.integer()
+    is_done: bool = reader.integer() != 0
+    reader.check_end()
+    if call not in (subscription_calls.CALLBACK, subscription_calls.CONTROL):
+        raise MalformedFrame(f"a COUNT_CALL of call {call}")
+    subscription_calls.count_call(conversation.engine, conversation.connection, call, operation, hobj, is_done)
+
+
+def subscribe_as_asked(engine: Engine, connection: Connection, arguments: SubscribeArguments) -> SubscribeResult:
+    """MQSUB with the arguments of a SUBSCRIBE. Raises MQError as `subscribe`."""
+    try:
+        request = make_subscribe_request(connection, arguments)
+    except MQError:
+        subscription_calls.count_subscribe_failed(engine, connection)
+        raise
+    return subscribe(engine, connection, request)
 
 
 def make_subscribe_request(connection: Connection, arguments: SubscribeArguments) -> SubscribeRequest:

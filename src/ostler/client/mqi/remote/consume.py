@@ -27,11 +27,12 @@ from ostler.client.session.read_ahead import MessagesAhead
 from ostler.engine.get import check_get_options
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.wire.frames import CANCEL, GET_ANY
+from ostler.wire.frames import CANCEL, COUNT_CALL, GET_ANY
 from ostler.wire.object_frames import READS_AHEAD
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import CONSUMERS_MAX, get_any_payload
 from ostler.wire.replies import REPLY_FIXED_BYTES
+from ostler.wire.subscribe_frames import COUNT_CALL_VERSION
 
 _INPUT: Final = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 _IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
@@ -68,6 +69,14 @@ class LinkConsumerPort(ConsumerPort):
 
     def is_quiescing(self) -> bool:
         return self._remote.conversation.notice in _QUIESCING
+
+    def count_call(self, call: int, operation: int, hobj: int, is_done: bool) -> None:
+        conversation = self._remote.conversation
+        handle = self._remote.handles.get(hobj)
+        if conversation.link.version >= COUNT_CALL_VERSION:
+            # The operation of a failed call may be any number.
+            values = [call, operation if is_done else 0, handle.hobj if handle is not None else 0, int(is_done)]
+            conversation.post(COUNT_CALL, numbers_payload(values))
 
     def wake(self) -> None:
         self._wakeup.set()

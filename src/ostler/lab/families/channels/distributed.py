@@ -21,16 +21,10 @@ from ostler.lab.families.channels.distributed_points import (
 )
 from ostler.lab.families.channels.drain import DRAINED_PARAMETER, ChannelDrain
 from ostler.lab.families.channels.memory import ChannelMemory
-from ostler.lab.families.load_experiment import (
-    VERB_BY_VERB,
-    AnyLoad,
-    LoadExperiment,
-    OstlerContestant,
-    ReadyDriverLoad,
-    ReadyOstlerLoad,
-    open_load,
-)
+from ostler.lab.families.channels.pair_description import point_texts
+from ostler.lab.families.load_experiment import ON_SCHEDULE, VERB_BY_VERB, LoadExperiment, OstlerContestant
 from ostler.lab.families.load_points import LoadPoint
+from ostler.lab.families.ready_loads import AnyLoad, ReadyDriverLoad, ReadyOstlerLoad, open_load
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.load.mq.client import own_reply_queue
 from ostler.lab.load.timeline import Timeline
@@ -49,10 +43,11 @@ from ostler.lab.runner.contract import (
 )
 from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring
 from ostler.lab.runner.queue_managers.pair import QueueManagerPair, channel_metrics
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.runner.shovel_peer import CONTESTANT as SHOVELS
 from ostler.lab.runner.shovel_peer import ShovelPeer
 from ostler.lab.sampling.process_sampler import WatchedProcess
-from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
+from ostler.lab.scenarios.model import Binding, Deviation, LoadKind, Scenario, StopKind
 from ostler.lab.scenarios.steps import Step
 
 ONE_MANAGER: Final = OstlerContestant("Ostler, one queue manager")
@@ -105,7 +100,10 @@ class DistributedExperiment(LoadExperiment):
     """Two queue managers, one queue manager, and shovels under the same load."""
 
     def __init__(self, context: RunContext) -> None:
-        super().__init__(context, distributed_point, (VERB_BY_VERB, ONE_MANAGER))
+        load, stop = context.scenario.load, context.scenario.stop
+        is_rated = load is not None and load.since_put and stop is not None and stop.kind is StopKind.RESPONSE_TIME
+        scheduled = (ON_SCHEDULE,) if is_rated else ()
+        super().__init__(context, distributed_point, (VERB_BY_VERB, *scheduled, ONE_MANAGER))
         self._joined: QueueManagerPair | None = None
         self._joined_for: tuple[object, ...] = ()
         self._shovels: ShovelPeer | None = None
@@ -153,6 +151,19 @@ class DistributedExperiment(LoadExperiment):
     def absent(self) -> Mapping[str, str]:
         return self._absent
 
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        replaced = dict.fromkeys(map(_replaced_cipher, self._points.values()))
+        found = [
+            Deviation(f"Channels use {used} in the place of {asked}", f"{asked} is refused today.")
+            for asked, used in replaced
+            if asked
+        ]
+        return [*found, *super().deviations]
+
+    def _configuration_texts(self, point: LoadPoint) -> Mapping[str, str]:
+        return point_texts(point)
+
     # -- one point -----------------------------------------------------------------------------------------------------
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
@@ -176,14 +187,21 @@ class DistributedExperiment(LoadExperiment):
         at_client = point.responder_binding is Binding.CLIENT
         there = pair.answering.address if at_client else pair.answering.local_path
         made = replace(made, responder_address=there, routes=point.wiring.routes)
-        driver = self._load(ours.name, self._context.settings.drivers)
-        if point.responder_binding is not Binding.TRUSTED:
+        if Binding.TRUSTED not in (point.requester_binding, point.responder_binding):
+            driver = self._load(ours.name, self._context.settings.drivers)
             open_load(driver, made)
             return ReadyPairLoad([driver], self._point_spec(point), pair, point.kind)
-        trusted = self._trusted(ours.name, pair.answering)
-        open_load(trusted, replace(made, requesters=range(0)))
-        open_load(driver, replace(made, responders=range(0)))
-        return ReadyPairLoad([driver, trusted], self._point_spec(point), pair, point.kind)
+        asking = self._at(ours, point.requester_binding, pair.asking)
+        answering = self._at(ours, point.responder_binding, pair.answering)
+        open_load(answering, replace(made, requesters=range(0)))
+        open_load(asking, replace(made, responders=range(0)))
+        return ReadyPairLoad([asking, answering], self._point_spec(point), pair, point.kind)
+
+    def _at(self, ours: OstlerContestant, binding: Binding, manager: LabQueueManager) -> AnyLoad:
+        """Return the drivers of the applications at one of the queue managers."""
+        if binding is Binding.TRUSTED:
+            return self._trusted(ours.name, manager)
+        return self._load(ours.name, self._context.settings.drivers)
 
     # -- what runs -----------------------------------------------------------------------------------------------------
 

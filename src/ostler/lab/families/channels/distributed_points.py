@@ -53,7 +53,7 @@ def distributed_point(scenario: Scenario, step: Step) -> DistributedPoint:
         found = _one_way(found, wiring, requesters, _number(scenario, points, "consumers_per_channel", 2))
         found = replace(found, consumer_unit=_number(scenario, points, "consumer_unit", 1))
     else:
-        responders = _responders(scenario, found, requesters, pairs)
+        responders = _responders(scenario, points, found, requesters, pairs)
         found = replace(found, requesters=requesters, responders=responders, pairs=pairs)
     own_replies = found.requesters if found.own_replies else 0
     manager = replace(found.manager, commands=pair_commands(found.pairs, own_replies), cipher_spec="")
@@ -73,6 +73,8 @@ def _wiring(scenario: Scenario, points: Mapping[str, Point]) -> Wiring:
         # Parameters have other names where operations are not messages, so that their rates are not compared.
         round_trip_ms=_number(scenario, points, "round_trip_ms", _number(scenario, points, "distance_ms", 0)),
         channels_max=_number(scenario, points, "channels_max", 0),
+        asking_ccsid=_number(scenario, points, "requester_ccsid", 0),
+        answering_ccsid=_number(scenario, points, "responder_ccsid", 0),
     )
 
 
@@ -123,8 +125,8 @@ def _requesters(scenario: Scenario, found: LoadPoint, wiring: Wiring) -> int:
     return found.requesters
 
 
-def _responders(scenario: Scenario, found: LoadPoint, requesters: int, pairs: int) -> int:
-    stated = any(role.counts for role in scenario.roles if role.name == "responders")
+def _responders(scenario: Scenario, points: Mapping[str, Point], found: LoadPoint, requesters: int, pairs: int) -> int:
+    stated = "server_threads" in points or any(role.counts for role in scenario.roles if role.name == "responders")
     return max(found.responders, pairs) if stated else max(pairs, min(requesters, 400))
 
 

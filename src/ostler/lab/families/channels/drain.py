@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,9 @@ from ostler import __version__
 from ostler.client.link.control import control
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.channels.distributed_points import DistributedPoint, distributed_point
+from ostler.lab.families.channels.pair_description import pair_texts
+from ostler.lab.families.load_points import LoadPoint
+from ostler.lab.families.set_up.run_descriptions import configuration_of
 from ostler.lab.families.task import RESULT, Loop
 from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.mq.client import request_queue, routed_queue
@@ -71,6 +74,14 @@ class ChannelDrain(Experiment):
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        def texts(point: LoadPoint) -> Mapping[str, str]:
+            assert isinstance(point, DistributedPoint)
+            return pair_texts(point.manager, point.wiring, 1)
+
+        return configuration_of(self._points, self._context.steps, texts)
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         point = self._points[step.number]

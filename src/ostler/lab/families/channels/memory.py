@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 import ostler
 from ostler import __version__
 from ostler.client.link.control import control
+from ostler.lab.families.channels.pair_description import pair_texts
 from ostler.lab.families.held_connections import (
     MEMORY_AT_START,
     MEMORY_PER_CHANNEL,
@@ -68,6 +69,11 @@ class ChannelMemory(Experiment):
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        count = _CHANNELS_QUICK if self._context.settings.is_quick else _CHANNELS
+        return pair_texts(QueueManagerPlan(log=_LOG), Wiring(routes=count + _WARMING), 1)
+
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         return self.channels(int(step.points["message_bytes"]))
 
@@ -80,16 +86,17 @@ class ChannelMemory(Experiment):
     def _server(self, channels: int, message_bytes: int) -> ConnectionServer:
         self._made += 1
         root = self._context.scratch / f"channels-{self._made}"
-        return _PairServer(root, channels, message_bytes)
+        plan = QueueManagerPlan(log=_LOG, is_accounting=self._context.settings.accounting)
+        return _PairServer(root, plan, channels, message_bytes)
 
     def close(self) -> None:
         return
 
 
 class _PairServer(ConnectionServer):
-    def __init__(self, root: Path, channels: int, message_bytes: int) -> None:
+    def __init__(self, root: Path, plan: QueueManagerPlan, channels: int, message_bytes: int) -> None:
         self._wiring = Wiring(routes=channels + _WARMING)
-        self._pair = QueueManagerPair(root, QueueManagerPlan(log=_LOG), self._wiring, 1, starts_channels=False)
+        self._pair = QueueManagerPair(root, plan, self._wiring, 1, starts_channels=False)
         self._message_bytes = message_bytes
 
     def prepare(self, point_spec: PointSpec) -> ReadyTask:

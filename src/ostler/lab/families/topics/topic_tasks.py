@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,9 +14,9 @@ import ostler
 from ostler.client.link.control import NotRunningError, control
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.held_connections import resident_bytes
-from ostler.lab.families.restart import count_in
-from ostler.lab.families.task import RESULT, Loop, ProcessorUse, Task, wait_until
-from ostler.lab.families.topics.tree_manager import DESTINATION
+from ostler.lab.families.task import RESULT, Loop, ProcessorUse, Task, count_in, wait_until
+from ostler.lab.families.topics.tree_manager import DEAD_LETTER_QUEUE, DESTINATION, MADE
+from ostler.lab.load.mq.mqsc_by_message import MqscByMessage
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
 from ostler.lab.runner.contract import Metric, PointFailed
@@ -28,12 +30,25 @@ DISPLAY: Final = "display"
 MINUTE_US: Final = "queue manager us per minute"
 SERVER_US: Final = "queue manager us per subscription"
 APPLICATION_US: Final = "application us per subscription"
+BOTH_US: Final = "queue manager and application us per subscription"
+SUBSCRIPTIONS: Final = "subscriptions in the window"
+SUBSCRIPTIONS_PER_SECOND: Final = "subscriptions per second, tried beforehand"
 DISPLAY_CPU: Final = "queue manager processor seconds per display"
 DISPLAY_SECONDS: Final = "seconds per display"
 DISPLAYED: Final = "topics displayed"
 MEMORY_GROWN: Final = "memory grown while displaying, bytes"
+ANSWERS: Final = "answers in time"
+GIVEN_UP: Final = "displays given up"
+DEAD_LETTERS: Final = "answers on the dead-letter queue"
+NEW_TOPIC: Final = "new topic"
+ONE_LEVEL: Final = "wildcard +"
+ALL_LEVELS: Final = "wildcard #"
 _POLL_SECONDS: Final = 0.05
 _GROUP: Final = 1000
+_TRIED: Final = 1000
+_TRY_SECONDS_MAX: Final = 0.5
+_IDLE_SECONDS_MAX: Final = 60.0
+_DEPTH: Final = re.compile(r"CURDEPTH\(([0-9]+)\)")
 _ALL_TOPICS: Final = "DISPLAY TPSTATUS('#') TYPE(TOPIC)"
 _ONE_TOPIC: Final = "AMQ8754I"
 
@@ -90,19 +105,42 @@ class IdleWatch(Loop):
 
 
 class SubscribeLoop(Loop):
-    """Subscribes to a new topic, ends the subscription, and leaves the topic in the tree.
+    """Subscribes to a new topic, ends the subscription, and leaves the topic in the tree; or subscribes with a
+    wildcard right below the root of the topics that are there.
 
-    All have the same destination queue, so that the subscription is measured and not a queue.
+    All have the same destination queue, so that the subscription is measured and not a queue. `metrics` returns the
+    rate of a short trial.
     """
 
     main_operation = SUBSCRIBE
 
-    def __init__(self, root: Path, pid: int) -> None:
+    def __init__(self, root: Path, pid: int, kind: str = NEW_TOPIC) -> None:
         self._pid = pid
+        self._kind = kind
         self._connection = ostler.connect(NAME, data=root, binding="local")
         self._queue = self._connection.open(DESTINATION, "r")
         self._subscribed = self._before = self._within = 0
         self._server, self._own = ServerUse(pid), ProcessorUse()
+        self._rate = self._try()
+
+    def _try(self) -> float:
+        """Return how many subscriptions can be made and ended in a second."""
+        began = time.perf_counter()
+        done = 0
+        while done < _TRIED and time.perf_counter() - began < _TRY_SECONDS_MAX:
+            self._connection.subscribe(self._topic(done, "tried"), queue=self._queue).close()
+            done += 1
+        return done / (time.perf_counter() - began)
+
+    def _topic(self, number: int, prefix: str) -> str:
+        if self._kind == ALL_LEVELS:
+            return f"{MADE}/#"
+        if self._kind == ONE_LEVEL:
+            return f"{MADE}/+/+/{number % _GROUP}"
+        return f"{prefix}/{os.getpid()}/{number // _GROUP}/{number % _GROUP}"
+
+    def metrics(self) -> list[Metric]:
+        return [Metric(RESULT, SUBSCRIPTIONS_PER_SECOND, self._rate)]
 
     def begin(self, recorder: PhaseRecorder) -> None:
         self._subscribes, self._closes = recorder.operation(SUBSCRIBE), recorder.operation(CLOSE)
@@ -118,8 +156,7 @@ class SubscribeLoop(Loop):
             self._within = self._subscribed - self._before
 
     def turn(self) -> int:
-        number = self._subscribed
-        topic = f"new/{os.getpid()}/{number // _GROUP}/{number % _GROUP}"
+        topic = self._topic(self._subscribed, "new")
         began = time.perf_counter_ns()
         subscription = self._connection.subscribe(topic, queue=self._queue)
         between = time.perf_counter_ns()
@@ -133,10 +170,9 @@ class SubscribeLoop(Loop):
     def results(self) -> list[Metric]:
         if not self._within:
             return []
-        return [
-            Metric(RESULT, SERVER_US, self._server.nanoseconds / 1000 / self._within),
-            Metric(RESULT, APPLICATION_US, self._own.nanoseconds / 1000 / self._within),
-        ]
+        server, own = (each / 1000 / self._within for each in (self._server.nanoseconds, self._own.nanoseconds))
+        found = {SERVER_US: server, APPLICATION_US: own, BOTH_US: server + own, SUBSCRIPTIONS: self._within}
+        return [Metric(RESULT, name, value) for name, value in found.items()]
 
     def close(self) -> None:
         self._connection.close()
@@ -148,6 +184,7 @@ class DisplayTask(Task):
     def __init__(self, directory: QueueManagerDirectory, pid: int) -> None:
         self._directory = directory
         self._pid = pid
+        self._shown = 0
 
     def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
@@ -161,15 +198,16 @@ class DisplayTask(Task):
             used = process_ns(self._pid)
             with _MemoryWatch(self._pid) as memory:
                 began = time.perf_counter()
-                topics = self._display()
+                self._display()
                 seconds = time.perf_counter() - began
+                self._settle()
             now = time.perf_counter_ns()
             count_in(recorder, MEASURED, DISPLAY, seconds, now)
             metrics = (
                 (DISPLAY_SECONDS, seconds),
                 (DISPLAY_CPU, (process_ns(self._pid) - used) / 1e9),
                 (MEMORY_GROWN, float(memory.grown)),
-                (DISPLAYED, float(topics)),
+                *self._found().items(),
             )
             results += [Metric(RESULT, name, value, position=done) for name, value in metrics]
             done += 1
@@ -177,19 +215,68 @@ class DisplayTask(Task):
                 progress.report(now, done)
         return results
 
-    def _display(self) -> int:
-        """Return the number of topics displayed."""
-        topics = 0
+    def _display(self) -> None:
+        """Display all topics."""
+        self._shown = sum(line.startswith(_ONE_TOPIC) for line in self._lines(_ALL_TOPICS))
+
+    def _settle(self) -> None:
+        """Wait until the queue manager has ended the command."""
+
+    def _found(self) -> dict[str, float]:
+        return {DISPLAYED: float(self._shown)}
+
+    def _lines(self, command: str) -> Iterator[str]:
         try:
-            for reply in control(self._directory, "mqsc", text=_ALL_TOPICS, echo=False):
-                if str(reply.get("line", "")).startswith(_ONE_TOPIC):
-                    topics += 1
+            for reply in control(self._directory, "mqsc", text=command, echo=False):
+                yield str(reply.get("line", ""))
         except NotRunningError as error:
             raise PointFailed(str(error)) from None
-        return topics
 
     def close(self) -> None:
         return
+
+
+class UtilityTask(DisplayTask):
+    """Displays all topics as CSQUTIL does: by a command message, whose answers it waits for no longer than RESPTIME.
+
+    Then its reply queue is gone, and answers that come later are not deliverable.
+    """
+
+    def __init__(self, root: Path, directory: QueueManagerDirectory, pid: int, response_seconds: float) -> None:
+        super().__init__(directory, pid)
+        self._root = root
+        self._response_seconds = response_seconds
+        self._is_complete = True
+        self._dead_before = 0
+
+    def _display(self) -> None:
+        self._dead_before = self._depth()
+        with ostler.connect(NAME, data=self._root, binding="local") as connection:
+            self._shown, self._is_complete = MqscByMessage(connection).answers(_ALL_TOPICS, self._response_seconds)
+
+    def _settle(self) -> None:
+        """Wait until the queue manager is idle: it goes on after a time-out."""
+        deadline = time.monotonic() + _IDLE_SECONDS_MAX
+        used = -1
+        while not self._is_complete and time.monotonic() < deadline:
+            before, used = used, process_ns(self._pid)
+            if before >= 0 and used - before < 1e9 * _POLL_SECONDS / 5:
+                return
+            time.sleep(_POLL_SECONDS)
+
+    def _found(self) -> dict[str, float]:
+        return {
+            ANSWERS: float(self._shown),
+            GIVEN_UP: float(not self._is_complete),
+            DEAD_LETTERS: float(self._depth() - self._dead_before),
+        }
+
+    def _depth(self) -> int:
+        for line in self._lines(f"DISPLAY QLOCAL({DEAD_LETTER_QUEUE}) CURDEPTH"):
+            found = _DEPTH.search(line)
+            if found is not None:
+                return int(found[1])
+        raise PointFailed(f"{DEAD_LETTER_QUEUE} is not there")
 
 
 class _MemoryWatch:

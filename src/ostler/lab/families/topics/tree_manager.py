@@ -27,6 +27,9 @@ from ostler.server.config.qm_ini import LogSection
 
 PROBED: Final = "LAB.PROBE"
 DESTINATION: Final = "LAB.DESTINATION"
+DEAD_LETTER_QUEUE: Final = "LAB.DEAD.LETTERS"
+MADE: Final = "lab"
+"""The first level of all topics that are made in groups."""
 MEMORY_PER_TOPIC: Final = "memory per topic, bytes"
 TOPICS: Final = "topics"
 PROBES_PER_SECOND: Final = 500.0
@@ -36,20 +39,29 @@ LAG_BEFORE: Final = "loop lag p99.9 before, idle, ms"
 LAG_WHILE: Final = "loop lag p99.9 while topics go, ms"
 NEVER: Final = 0
 _LOG: Final = LogSection(primary_files=3, file_pages=4096)
+# Otherwise unused topics beyond 100,000 would go at once, and not after TREELIFE.
+_STANZAS: Final = {"TuningParameters": {"TopicNodesKept": "999999999"}}
 _AT_ONCE: Final = 50_000
 _SECOND_NS: Final = 1_000_000_000
 _COUNT: Final = re.compile(r"TPCOUNT\(([0-9]+)\)")
+
+
+def tree_plan(is_accounting: bool) -> QueueManagerPlan:
+    """Return the plan of a queue manager for topic trees. TREELIFE is NEVER until it is changed."""
+    queues = (PROBED, DESTINATION, DEAD_LETTER_QUEUE)
+    commands = (
+        *(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in queues),
+        f"ALTER QMGR TREELIFE({NEVER}) DEADQ({DEAD_LETTER_QUEUE})",
+    )
+    return QueueManagerPlan(log=_LOG, commands=commands, stanzas=_STANZAS, is_accounting=is_accounting)
 
 
 class TopicTreeManager:
     """A queue manager and its tree. TREELIFE is NEVER until it is changed."""
 
     def __init__(self, root: Path, is_accounting: bool, say: Callable[[str], None]) -> None:
-        commands = (
-            *(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (PROBED, DESTINATION)),
-            f"ALTER QMGR TREELIFE({NEVER})",
-        )
-        self.manager = LabQueueManager(root, QueueManagerPlan(log=_LOG, commands=commands, is_accounting=is_accounting))
+        plan = tree_plan(is_accounting)
+        self.manager = LabQueueManager(root, plan)
         self._say = say
         self._generation = 0
         self._own = self.topics()
@@ -81,7 +93,7 @@ class TopicTreeManager:
         if missing <= 0:
             return there
         self._generation += 1
-        prefix = f"lab/{self._generation}" if levels == GROUPED else f"lab{self._generation}"
+        prefix = f"{MADE}/{self._generation}" if levels == GROUPED else f"{MADE}{self._generation}"
         branches = missing if levels == GROUPED else -(-missing // levels)
         memory = resident_bytes(self.manager.pid)
         for first in range(0, branches, _AT_ONCE):
@@ -90,6 +102,8 @@ class TopicTreeManager:
             count = min(_AT_ONCE, branches - first)
             self.manager.call_trusted(MAKE, prefix, str(first), str(count), str(levels), RETAIN if retain else "")
         now = self.made()
+        if now < topics:
+            raise PointFailed(f"there are {now:,} topics, and {topics:,} were made")
         if not self.memory_per_topic:
             self.memory_per_topic = (resident_bytes(self.manager.pid) - memory) / (now - there)
         return now
@@ -99,9 +113,9 @@ class TopicTreeManager:
         found = {each.name: each.value for each in self.manager.metrics() if each.source == QUEUE_MANAGER}
         return int(found[TOPICS_REMOVED]), int(found[TOPIC_ROUNDS])
 
-    def empty(self, seconds_max: float) -> None:
-        """Remove all topics that may go, as after TREELIFE(1); bounded."""
-        self.live(1)
+    def empty(self, seconds_max: float, life_seconds: int = 1) -> None:
+        """Let all topics that may go be removed, with that TREELIFE; bounded. TREELIFE is NEVER then."""
+        self.live(life_seconds)
         deadline = time.monotonic() + seconds_max
         while self.made() > 0:
             if time.monotonic() > deadline:

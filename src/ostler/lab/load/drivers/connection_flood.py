@@ -32,8 +32,9 @@ Note = Callable[[int, int], None]
 class ConnectingClient(LoadClient):
     """Connects one or more conversations on one socket, and is idle then."""
 
-    def __init__(self, channel: str, conversations: int) -> None:
+    def __init__(self, channel: str, conversations: int, user: str = "") -> None:
         super().__init__(Pace(), False)
+        self._user = user
         self._channel = channel
         self._conversations = conversations
         self._connected = 0
@@ -58,6 +59,7 @@ class ConnectingClient(LoadClient):
             if reader.type == frames.HELLO | frames.REPLY:
                 connect = connect_frames.ConnectArguments()
                 connect.application = "ostler-lab"
+                connect.user = self._user
                 payload = connect.encode()
                 answers += [frames.frame(frames.CONNECT, 1 + each, 1, payload) for each in range(self._conversations)]
             elif reader.type == frames.CONNECT | frames.REPLY:

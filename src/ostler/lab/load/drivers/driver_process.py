@@ -14,7 +14,6 @@ import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
@@ -39,7 +38,6 @@ _SETTLE_SILENT_SECONDS_MAX: Final = 30.0
 _BROKEN_SECONDS_MAX: Final = 10.0
 # Orders to drivers.
 _OPEN: Final = "open"
-_ROUND: Final = "round"
 _ARM: Final = "arm"
 _RUN: Final = "run"
 _OUTSTANDING: Final = "outstanding"
@@ -48,23 +46,8 @@ _CLOSE: Final = "close"
 _END: Final = "end"
 
 
-@dataclass(frozen=True)
-class LoadRound:
-    """The result of a round, of all drivers of a load together."""
-
-    done: int
-    seconds: float
-    latencies_ns: array[int]
-    user_seconds: float
-    system_seconds: float
-
-    @property
-    def per_second(self) -> float:
-        return self.done / self.seconds if self.seconds else 0.0
-
-
-Found = LoadRound | int | list[str] | None
-"""The content of an answer: a round, the number of outstanding messages, or recorders as lines."""
+Found = int | list[str] | None
+"""The content of an answer: the number of outstanding messages, or recorders as lines."""
 
 
 @dataclass(frozen=True)
@@ -264,20 +247,6 @@ class Load:
                 raise LoadFailed(f"{left} messages were not there within {_SETTLE_SILENT_SECONDS_MAX:.0f} s")
             time.sleep(_SETTLE_SECONDS)
 
-    def round(self, seconds: float) -> LoadRound:
-        with self._end_on_failure():
-            rounds = [found for found in self._all(_ROUND, seconds) if isinstance(found, LoadRound)]
-        latencies = array("q")
-        for each in rounds:
-            latencies.extend(each.latencies_ns)
-        return LoadRound(
-            sum(each.done for each in rounds),
-            max(each.seconds for each in rounds),
-            latencies,
-            sum(each.user_seconds for each in rounds),
-            sum(each.system_seconds for each in rounds),
-        )
-
     def close(self) -> None:
         self._break_off()
         if not self._is_open:
@@ -329,7 +298,7 @@ class DriverHost:
                 return
             if broken:
                 self._driver = None
-                self._pipe.send(Answer(f"between rounds: {broken}", None))
+                self._pipe.send(Answer(f"between timelines: {broken}", None))
             else:
                 self._pipe.send(self._answer(what, argument))
 
@@ -368,9 +337,6 @@ class DriverHost:
         driver = self._driver
         if driver is None:
             return None
-        if what == _ROUND:
-            assert isinstance(argument, float)
-            return _round(driver, argument)
         if what == _RUN:
             assert isinstance(argument, Timeline)
             self._recorder = driver.run(argument, self._pipe.send)
@@ -411,12 +377,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _round(driver: Driver, seconds: float) -> LoadRound:
-    before = os.times()
-    done = driver.round(seconds)
-    after = os.times()
-    return LoadRound(
-        done.done, done.seconds, array("q", done.latencies_ns), after.user - before.user, after.system - before.system
-    )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.drivers.connection_flood import Note
 from ostler.lab.load.link import CLOSED, READ_BYTES, LoadLink, begin_connecting, check_connected
 from ostler.lab.load.link import Address as Address
 from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
@@ -30,15 +31,6 @@ _WRITE: Final = select.EPOLLOUT
 
 
 @dataclass(frozen=True)
-class DriverRound:
-    """The result of one round of one driver."""
-
-    done: int
-    seconds: float
-    latencies_ns: list[int]
-
-
-@dataclass(frozen=True)
 class TlsUse:
     """TLS for all links of a driver: the rules, and the channel."""
 
@@ -47,7 +39,7 @@ class TlsUse:
 
 
 class EpollDriver:
-    """Opens connections for clients, and puts load on: rounds in which all are always busy, or a timeline."""
+    """Opens connections for clients, and puts load on for a timeline."""
 
     def __init__(self, address: Address, pace: Pace, tls: TlsUse | None = None) -> None:
         self._address: Address = address
@@ -67,27 +59,34 @@ class EpollDriver:
     def outstanding(self) -> int:
         return self._pace.outstanding
 
-    def open(self, clients: list[LoadClient], addresses: list[Address] | None = None) -> None:
-        """Connect each client to its address, some at a time. Returns when all of them are ready."""
+    def open(self, clients: list[LoadClient], addresses: list[Address] | None = None, note: Note | None = None) -> None:
+        """Connect each client to its address, some at a time. Returns when all of them are ready. `note` is called for
+        each with the times at which it was begun and ready."""
         under_way: list[LoadClient] = []
         deadline = time.monotonic() + _OPEN_SECONDS_MAX
         for at, client in enumerate(clients):
             link = self._link(client, self._address if addresses is None else addresses[at])
             if client.is_session:
                 continue
+            client.began_ns = time.perf_counter_ns()
             self._connect(link)
             under_way.append(client)
             while len(under_way) >= _OPENING_MAX:
-                under_way = self._open_some(under_way, deadline)
+                under_way = self._open_some(under_way, deadline, note)
             # The time limit is for each one, not for all of them.
             deadline = time.monotonic() + _OPEN_SECONDS_MAX
         while under_way:
-            under_way = self._open_some(under_way, deadline)
+            under_way = self._open_some(under_way, deadline, note)
 
-    def _open_some(self, under_way: list[LoadClient], deadline: float) -> list[LoadClient]:
+    def _open_some(self, under_way: list[LoadClient], deadline: float, note: Note | None) -> list[LoadClient]:
         self._turn(_POLL_SECONDS)
         if time.monotonic() > deadline:
             raise LoadFailed("the broker did not complete a connection in time")
+        if note is not None:
+            now_ns = time.perf_counter_ns()
+            for each in under_way:
+                if each.is_ready:
+                    note(each.began_ns, now_ns)
         return [each for each in under_way if not each.is_ready]
 
     def _link(self, client: LoadClient, address: Address) -> LoadLink:
@@ -99,27 +98,6 @@ class EpollDriver:
                 self._requesters.append(each)
                 self._requester_links.append(link)
         return link
-
-    def round(self, seconds: float) -> DriverRound:
-        """Keep all requesters busy for some time, then wait for the replies in flight."""
-        pace = self._pace
-        # In a round without length every requester makes one round trip.
-        pace.begin_round(seconds > 0, len(self._requesters))
-        began = time.perf_counter_ns()
-        end = began + int(seconds * 1e9)
-        self._begin_all()
-        silent_since, count = began, 0
-        while pace.active:
-            self._turn(_POLL_SECONDS)
-            now = time.perf_counter_ns()
-            if now >= end:
-                pace.goes_on = False
-            if len(pace.latencies_ns) != count:
-                silent_since, count = now, len(pace.latencies_ns)
-            elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
-                raise LoadFailed(f"{pace.active} replies were not there within {_SILENT_SECONDS_MAX:.0f} s")
-        took = (time.perf_counter_ns() - began) / 1e9
-        return DriverRound(len(pace.latencies_ns), took, pace.latencies_ns)
 
     def arm(self, timeline: Timeline) -> None:
         """Count in a timeline that will be run."""
@@ -187,7 +165,7 @@ class EpollDriver:
         return f"{what} were not there within {_SILENT_SECONDS_MAX:.0f} s"
 
     def serve_until_readable(self, descriptor: int) -> None:
-        """Between rounds: answer requests of other drivers until a descriptor becomes readable."""
+        """Between timelines: answer requests of other drivers until a descriptor becomes readable."""
         self._epoll.register(descriptor, _READ)
         self._watched = descriptor
         while self._watched >= 0:
@@ -225,9 +203,11 @@ class EpollDriver:
             client.is_late = now_ns - due_ns > LATE_NS
             self._pace.active += 1
             self._begin(client, self._requester_links[slot], due_ns)
+            schedule.begun(slot, client.put_ns)
 
     def _begin(self, client: LoadClient, link: LoadLink, due_ns: int) -> None:
         client.is_begun = True
+        client.put_ns = time.perf_counter_ns()
         data = client.begin(due_ns)
         if client.is_session:
             self._connect(link)

@@ -15,9 +15,8 @@ from typing import Final
 from ostler.lab.common.memory_copy_probe import MemoryCopyProbe
 from ostler.lab.common.probes import ForcedFile
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.drivers.epoll_driver import DriverRound
 from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Schedule
-from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.spec import MEMORY_COPY, LoadSpec
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder, Timeline
 
@@ -31,21 +30,13 @@ _NAP_SECONDS_MAX: Final = 0.2
 
 
 class _ProbeDriver(ABC):
-    """A driver without clients: a round is a timeline that is measured from its beginning to its end."""
+    """A driver without clients."""
 
     def __init__(self) -> None:
         self._completed = 0
 
     @abstractmethod
     def run(self, timeline: Timeline, report: ReportProgress) -> PhaseRecorder: ...
-
-    def round(self, seconds: float) -> DriverRound:
-        began = time.perf_counter()
-        now_ns = time.perf_counter_ns()
-        end_ns = now_ns + int(seconds * 1e9)
-        before = self._completed
-        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), ignore_progress)
-        return DriverRound(self._completed - before, time.perf_counter() - began, [])
 
 
 class GroupCommitDriver(_ProbeDriver):

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.connection_flood import sockets_max
-from ostler.lab.load.drivers.epoll_driver import DriverRound, EpollDriver, TlsUse
+from ostler.lab.load.drivers.epoll_driver import EpollDriver, TlsUse
 from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.registry import LEAN_CLIENTS, LIBRARY_DRIVERS, MQ_PROTOCOLS, PROBE_DRIVERS, lean_clients
@@ -23,8 +23,6 @@ _DESCRIPTORS_KEPT = 32
 
 class Driver(Protocol):
     """Runs clients. It is open when it is made."""
-
-    def round(self, seconds: float) -> DriverRound: ...
 
     def run(self, timeline: Timeline, report: ReportProgress) -> PhaseRecorder: ...
 

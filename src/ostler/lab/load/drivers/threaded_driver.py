@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.drivers.epoll_driver import DriverRound
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
 from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
@@ -84,21 +83,19 @@ class LoadWorker(ABC):
 
 
 class ThreadedDriver:
-    """Requesters that work during rounds and timelines, and responders that always do."""
+    """Requesters that work during timelines, and responders that always do."""
 
     def __init__(self, requesters: list[Callable[[], LoadWorker]], responders: list[Callable[[], LoadWorker]]) -> None:
         self.pacing = Pacing()
         self._tally = OperationTally()
-        self._goes_on = False
         self._ends = False
         self._turn = threading.Condition()
-        self._round = 0
+        self._timelines = 0
         self._active = 0
         self._ready = threading.Semaphore(0)
         self._failure = ""
-        self._timeline: Timeline | None = None
+        self._timeline = Timeline(0, 0, 0, 0)
         self._schedule: Schedule | None = None
-        self._latencies: list[list[int]] = []
         self._threads: list[threading.Thread] = []
         for run, makers in ((self._respond, responders), (self._request, requesters)):
             for slot, make in enumerate(makers):
@@ -113,22 +110,6 @@ class ThreadedDriver:
     def outstanding(self) -> int:
         return self._tally.outstanding
 
-    def round(self, seconds: float) -> DriverRound:
-        self._timeline = self._schedule = None
-        began = time.perf_counter()
-        self._start()
-        time.sleep(seconds)
-        self._goes_on = False
-        deadline = time.monotonic() + _END_SECONDS_MAX
-        with self._turn:
-            while self._active and not self._failure and time.monotonic() < deadline:
-                self._turn.wait(_POLL_SECONDS)
-        if self._active or self._failure:
-            raise LoadFailed(self._failure or f"{self._active} requesters did not get their replies in time")
-        took = time.perf_counter() - began
-        latencies = [each for taken in self._latencies for each in taken]
-        return DriverRound(len(latencies), took, latencies)
-
     def arm(self, timeline: Timeline) -> None:
         """Count in a timeline that will be run."""
         self._tally.arm(timeline)
@@ -140,7 +121,7 @@ class ThreadedDriver:
         self._timeline, self._schedule = timeline, None
         if pacing.rate_per_second > 0:
             begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second
-            self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset)
+            self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset, pacing.since_put)
         progress = ProgressReporter(recorder, pacing.main_operation, tally.completed, report)
         self._start()
         silent_since, seen = time.perf_counter_ns(), (tally.completed, tally.outstanding)
@@ -170,17 +151,14 @@ class ThreadedDriver:
     def close(self) -> None:
         with self._turn:
             self._ends = True
-            self._goes_on = False
             self._turn.notify_all()
         for each in self._threads:
             each.join(_END_SECONDS_MAX)
 
     def _start(self) -> None:
         with self._turn:
-            self._latencies = []
             self._active = self._requesters
-            self._goes_on = True
-            self._round += 1
+            self._timelines += 1
             self._turn.notify_all()
 
     def _guarded(self, run: Callable[[LoadWorker, int], None], make: Callable[[], LoadWorker], slot: int) -> None:
@@ -206,29 +184,19 @@ class ThreadedDriver:
         seen = 0
         while True:
             with self._turn:
-                while self._round == seen and not self._ends:
+                while self._timelines == seen and not self._ends:
                     self._turn.wait()
                 if self._ends:
                     return
-                seen = self._round
-            taken: list[int] = []
+                seen = self._timelines
             timeline, schedule = self._timeline, self._schedule
-            if timeline is None:
-                self._repeat(worker, taken)
-            elif schedule is None:
+            if schedule is None:
                 self._keep_busy(worker, timeline)
             else:
                 self._keep_to(worker, slot, timeline, schedule)
             with self._turn:
-                self._latencies.append(taken)
                 self._active -= 1
                 self._turn.notify_all()
-
-    def _repeat(self, worker: LoadWorker, taken: list[int]) -> None:
-        while self._goes_on:
-            began = worker.due_ns = time.perf_counter_ns()
-            worker.step()
-            taken.append(time.perf_counter_ns() - began)
 
     def _keep_busy(self, worker: LoadWorker, timeline: Timeline) -> None:
         main, tally = self.pacing.main_operation, self._tally
@@ -243,10 +211,10 @@ class ThreadedDriver:
     def _keep_to(self, worker: LoadWorker, slot: int, timeline: Timeline, schedule: Schedule) -> None:
         """Keep a worker to the schedule. Each thread waits for its own due times; the schedule's waiting line is not
         used."""
-        main, tally = self.pacing.main_operation, self._tally
+        pacing, tally = self.pacing, self._tally
         turn = 0
         while not self._ends and not self._failure:
-            due_ns = schedule.due_ns(slot, turn)
+            due_ns = schedule.next_due_ns(slot) if turn and pacing.since_put else schedule.due_ns(slot, turn)
             if due_ns >= timeline.end_ns:
                 return
             _sleep_until(due_ns)
@@ -254,8 +222,12 @@ class ThreadedDriver:
             if began >= timeline.end_ns:
                 return
             worker.due_ns = due_ns
+            schedule.begun(slot, began)
             worker.step()
-            tally.done(main, due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
+            now, late = time.perf_counter_ns(), began - due_ns > LATE_NS and not (turn and pacing.since_put)
+            tally.done(pacing.main_operation, began if pacing.since_put else due_ns, now, late)
+            if pacing.beside:
+                tally.count(pacing.beside, due_ns if pacing.since_put else began, now, late)
             turn += 1
 
 

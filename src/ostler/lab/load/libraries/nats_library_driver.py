@@ -13,7 +13,6 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
-from ostler.lab.load.drivers.epoll_driver import DriverRound
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
 from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
 from ostler.lab.load.spec import LoadSpec, host_and_port, pair_of
@@ -77,21 +76,6 @@ class NatsLibraryDriver:
         reply = await client.request(f"LIB.REQ.{pair}", body, timeout=_REPLY_SECONDS_MAX)
         if reply.data != body:
             raise LoadFailed("nats-py returned a reply to another request")
-
-    async def _repeat(self, client: Client, first: int, end: float) -> list[int]:
-        taken: list[int] = []
-        while time.perf_counter() < end:
-            began = time.perf_counter_ns()
-            await self._operate(client, first, len(taken), began)
-            taken.append(time.perf_counter_ns() - began)
-        return taken
-
-    def round(self, seconds: float) -> DriverRound:
-        began = time.perf_counter()
-        work = [self._repeat(client, number, began + seconds) for number, client in enumerate(self._requesters)]
-        found = self._loop.run_until_complete(_gathered(work))
-        latencies = [each for taken in found for each in taken]
-        return DriverRound(len(latencies), time.perf_counter() - began, latencies)
 
     def arm(self, timeline: Timeline) -> None:
         """Count in a timeline that will be run."""
@@ -159,7 +143,8 @@ class NatsLibraryDriver:
         pace = self._pace
         turn = 0
         while True:
-            due_ns = schedule.due_ns(number, turn)
+            is_next = turn > 0 and schedule.since_put
+            due_ns = schedule.next_due_ns(number) if is_next else schedule.due_ns(number, turn)
             turn += 1
             if due_ns >= timeline.end_ns:
                 return
@@ -167,9 +152,10 @@ class NatsLibraryDriver:
             began = time.perf_counter_ns()
             if began >= timeline.end_ns:
                 return
+            schedule.begun(number, began)
             await self._operate(client, number, turn, due_ns)
             pace.completed += 1
-            pace.main.record(due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
+            pace.record(due_ns, began, time.perf_counter_ns(), began - due_ns > LATE_NS and not is_next)
 
     def close(self) -> None:
         self._loop.run_until_complete(self._close())

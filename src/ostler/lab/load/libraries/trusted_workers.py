@@ -19,6 +19,8 @@ from ostler.client.mqi.put_get import MQBACK, MQCMIT, get_message, put_message
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.drivers.driver_process import DriverHost
 from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
+from ostler.lab.load.mq.client import way_back
+from ostler.lab.load.mq.factory import mq_terms
 from ostler.lab.load.spec import BY_PERSISTENCE, EVERYBODY, PLAIN, REQUEST_REPLY, RESPONDERS, SESSIONS, LoadSpec
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
 from ostler.model import constants as mq
@@ -161,11 +163,14 @@ class TrustedRequester(TrustedWorker):
     def open_queues(self) -> None:
         pairs = range(self.spec.pairs) if self.spec.goes_round else [self._pair]
         own = f"LAB.REPLY.OWN.{self.number}" if self.spec.own_replies else ""
+        terms = mq_terms(self.spec)
         for pair in pairs:
             reply_queue = own or f"LAB.REPLY.{pair}"
             descriptor = bytearray(self.descriptor)
             MQMD.patch(descriptor, "ReplyToQ", reply_queue)
-            request = self.open_queue(f"LAB.REQUEST.{pair}", _OUTPUT)
+            if terms.routes:
+                MQMD.patch(descriptor, "ReplyToQMgr", way_back(terms.route(self.number, pair)))
+            request = self.open_queue(terms.request_queue(self.number, pair), _OUTPUT)
             self._queues[pair] = (request, bytes(descriptor), self.open_queue(reply_queue, _INPUT))
 
     def work(self) -> None:
@@ -249,8 +254,6 @@ def _get_options(in_units: bool, wait_milliseconds: int, match: int) -> bytes:
 def trusted_driver(spec: LoadSpec) -> ThreadedDriver:
     if spec.kind not in (REQUEST_REPLY, SESSIONS) or spec.messages != PLAIN:
         raise LoadFailed(f"applications inside the queue manager do no {spec.kind} with {spec.messages} messages")
-    if spec.routes and spec.requesters:
-        raise LoadFailed("applications inside the queue manager send no requests to another queue manager")
     requester = TrustedSession if spec.kind == SESSIONS else TrustedRequester
     return ThreadedDriver(
         [partial(requester, spec, number) for number in spec.requesters],

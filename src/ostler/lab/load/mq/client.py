@@ -70,6 +70,10 @@ class MqTerms:
     """The number of queue managers that share the clients: a client belongs to its number modulo this one."""
     consumer_unit: int = 1
     """Messages in a consumer's unit of work."""
+    producer_unit: int = 1
+    """Messages in a producer's unit of work."""
+    requester_ccsid: int = 0
+    responder_ccsid: int = 0
     routes: int = 0
     """Channels in each direction to the responders' queue manager; 0: there is only one queue manager."""
 
@@ -239,13 +243,16 @@ def link_answer(reader: MqReader) -> bytes:
     raise failure(reader.type, reader.buffer, reader.start, reader.end)
 
 
-def descriptor(terms: MqTerms, reply_to: str, reply_to_manager: str = "") -> bytes:
-    """Return the message descriptor of all messages of a client."""
+def descriptor(terms: MqTerms, reply_to: str, reply_to_manager: str = "", ccsid: int = 0) -> bytes:
+    """Return the message descriptor of all messages of a client. With a CCSID their data is text."""
     md = MQMD.default(2)
     MQMD.patch(md, "Persistence", mq.MQPER_PERSISTENT if terms.persistent else mq.MQPER_NOT_PERSISTENT)
     if reply_to:
         MQMD.patch(md, "ReplyToQ", reply_to)
         MQMD.patch(md, "ReplyToQMgr", reply_to_manager)
+    if ccsid:
+        MQMD.patch(md, "Format", mq.MQFMT_STRING)
+        MQMD.patch(md, "CodedCharSetId", ccsid)
     if terms.is_jms:
         MQMD.patch(md, "Format", FORMAT)
         MQMD.patch(md, "CodedCharSetId", UTF_8)

@@ -91,6 +91,9 @@ def mq_terms(spec: LoadSpec) -> MqTerms:
         subscribers=spec.subscribers,
         managers=1 + len(spec.other_addresses),
         consumer_unit=spec.consumer_unit,
+        producer_unit=spec.producer_unit,
+        requester_ccsid=spec.requester_ccsid,
+        responder_ccsid=spec.responder_ccsid,
         routes=spec.routes,
     )
 

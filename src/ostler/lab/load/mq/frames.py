@@ -197,9 +197,12 @@ class Put1Frames:
 class GetFrames:
     """MQGET with unlimited wait of messages up to some length: the next one, or one by correlation id."""
 
-    def __init__(self, conversation: int, hobj: int, options: int, by_correlation: bool, data_bytes: int) -> None:
+    def __init__(
+        self, conversation: int, hobj: int, options: int, by_correlation: bool, data_bytes: int, ccsid: int = 0
+    ) -> None:
+        """Make the frames. With a CCSID the queue manager converts the data to it."""
         self.any = put_get_frames.get_frame(
-            conversation, GET_REQUEST, get_payload(hobj, options, by_correlation, data_bytes)
+            conversation, GET_REQUEST, get_payload(hobj, options, by_correlation, data_bytes, ccsid)
         )
         cut = frames.HEADER_BYTES + put_get_frames.GET_CORRELATION_ID
         self._head = self.any[:cut]
@@ -215,7 +218,10 @@ def get_options(in_unit: bool, is_jms: bool) -> int:
     return options | mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if is_jms else options
 
 
-def get_payload(hobj: int, options: int, by_correlation: bool, data_bytes: int) -> bytes:
+def get_payload(hobj: int, options: int, by_correlation: bool, data_bytes: int, ccsid: int = 0) -> bytes:
+    if ccsid:
+        options |= mq.MQGMO_CONVERT
+    encoding = mq.MQENC_NATIVE if ccsid else 0
     match = mq.MQMO_MATCH_CORREL_ID if by_correlation else mq.MQMO_NONE
     ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, b"")
-    return put_get_frames.get_payload(hobj, options, mq.MQWI_UNLIMITED, match, data_bytes, 0, 0, 0, *ids)
+    return put_get_frames.get_payload(hobj, options, mq.MQWI_UNLIMITED, match, data_bytes, encoding, ccsid, 0, *ids)

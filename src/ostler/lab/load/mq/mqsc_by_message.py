@@ -25,6 +25,14 @@ class MqscByMessage:
 
     def run(self, command: str, seconds_max: float) -> int:
         """Run a command, and return the number of answers. Raises LoadFailed when it was rejected, or not answered."""
+        found, is_complete = self.answers(command, seconds_max)
+        if not is_complete:
+            raise LoadFailed(f"{command} was not answered within {seconds_max:.0f} s")
+        return found
+
+    def answers(self, command: str, seconds_max: float) -> tuple[int, bool]:
+        """Run a command; return the number of answers within that time, and whether they were all. Raises LoadFailed
+        when it was rejected."""
         asked = (Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, command))
         sent = self._connection.put(
             COMMAND_QUEUE,
@@ -39,14 +47,14 @@ class MqscByMessage:
         )
         deadline = time.monotonic() + seconds_max
         found = 0
-        while True:
-            left = max(deadline - time.monotonic(), 0.0)
+        while (left := deadline - time.monotonic()) > 0:
             reply = self._replies.get(correlation_id=sent.message_id, wait=left)
             if reply is None:
-                raise LoadFailed(f"{command} was not answered within {seconds_max:.0f} s")
+                break
             found += 1
             head = decode(reply.data, reply.ccsid, not reply.encoding & mq.MQENC_INTEGER_REVERSED).header
             if head.completion == mq.MQCC_FAILED:
                 raise LoadFailed(f"{command} was refused with {describe(head.reason).name} ({head.reason})")
             if head.control == mq.MQCFC_LAST:
-                return found
+                return found, True
+        return found, False

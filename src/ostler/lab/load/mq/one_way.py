@@ -14,6 +14,7 @@ from ostler.lab.load.mq.client import INPUT, OUTPUT, MqClient, MqTerms, descript
 from ostler.lab.load.mq.frames import (
     COMMIT_REQUEST,
     GET_REQUEST,
+    NO_ID,
     NO_IDS,
     PUT_REQUEST,
     STATUS_REQUEST,
@@ -25,7 +26,7 @@ from ostler.lab.load.mq.frames import (
     get_options,
     get_payload,
 )
-from ostler.lab.load.mq.jms import HEADER_BYTES_MAX, JmsHeader, data_at
+from ostler.lab.load.mq.jms import HEADER_BYTES_MAX, JmsHeader, read_message
 from ostler.lab.load.mq.request_reply import COMMIT_REPLY, GET_REPLY, PUT_REPLY, put_options
 from ostler.lab.load.one_way import OneWay
 from ostler.model import constants as mq
@@ -40,7 +41,11 @@ _REASON: Final = 4  # behind the completion code
 
 
 class MqProducer(MqClient):
-    """Puts messages on the request queue of its pair, in units of work of one message where the load has those."""
+    """Puts messages on the request queue of its pair, in units of work where the load has those.
+
+    Messages of a unit count when it is committed, from its first put. Units of several messages are for producers that
+    put verb by verb.
+    """
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
         super().__init__(pace, True, number, terms, conversation)
@@ -49,6 +54,7 @@ class MqProducer(MqClient):
         self._is_unanswered = terms.async_put and (self._in_units or not terms.persistent)
         self._pipelined = terms.pipelined
         self._batch = 0
+        self._unit = terms.producer_unit if self._in_units and not self._is_unanswered and not self._pipelined else 1
         self._waits_for_commit = False
         self._header = b""
         self._copies = max(terms.subscribers, 1)
@@ -64,12 +70,16 @@ class MqProducer(MqClient):
     def prepare(self) -> None:
         terms = self.terms
         if terms.is_jms:
-            self._header = JmsHeader(self._queue, "", terms.persistent, False).whole
+            self._header = self.jms_header()
         options = put_options(self._in_units, self._is_unanswered) | mq.MQPMO_NEW_MSG_ID
         request = 0 if self._is_unanswered else PUT_REQUEST
         length = len(self._header) + terms.body_bytes
         md = descriptor(terms, "")
         self._put = PutFrames(self.conversation, request, self.handles[0], options, md, length)
+
+    def jms_header(self) -> bytes:
+        """Return the MQRFH2 of all its messages."""
+        return JmsHeader(self._queue, "", self.terms.persistent, False).whole
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
@@ -96,11 +106,19 @@ class MqProducer(MqClient):
         if kind == PUT_REPLY:
             if not self._in_units:
                 return self.replied(now_ns)
+            if self._batch < self._unit:
+                self._batch += 1
+                put = self._put
+                assert put is not None
+                return put.filled(NO_IDS, self._header + self._one_way.body(now_ns))
             return b"" if self._pipelined else self._commit
         if kind == COMMIT_REPLY:
             self._waits_for_commit = False
-            # The answer to MQSTAT is still to come.
-            return b"" if self._is_unanswered and self._batch else self.replied(now_ns)
+            if self._is_unanswered:
+                # The answer to MQSTAT is still to come.
+                return b"" if self._batch else self.replied(now_ns)
+            self._count_others(now_ns)
+            return self.replied(now_ns)
         if kind == _STATUS_REPLY:
             return self._check_batch(reader, now_ns)
         raise failure(kind, reader.buffer, reader.start, reader.end)
@@ -111,25 +129,27 @@ class MqProducer(MqClient):
         if status.failed or status.warned or status.succeeded != self._batch:
             put = f"{status.succeeded} of {self._batch}"
             raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")
+        if self._waits_for_commit:
+            self._batch = 0
+            return b""
+        self._count_others(now_ns)
+        return self.replied(now_ns)
+
+    def _count_others(self, now_ns: int) -> None:
+        """Count the messages of a batch or a unit but for one, which `replied` counts."""
         pace = self.pace
         others = self._batch - 1
         self._batch = 0
-        if self._waits_for_commit:
-            return b""
         pace.completed += others
         for _ in range(others):
-            if pace.is_timed:
-                pace.main.record(self.began_ns, now_ns, self.is_late)
-            else:
-                pace.latencies_ns.append(now_ns - self.began_ns)
-        return self.replied(now_ns)
+            pace.main.record(self.began_ns, now_ns, self.is_late)
 
 
 class MqConsumer(MqClient):
     """Gets the messages of the request queue of its pair, in units of work where the load has those.
 
-    Messages of a unit count when it is committed. A unit of several ends early when the queue is empty, so that no
-    message is held uncommitted meanwhile.
+    Messages of a unit count when it is committed. A unit of several ends early when no message arrives for
+    `unit_wait_ms`, so that none is held uncommitted for long.
     """
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
@@ -144,9 +164,10 @@ class MqConsumer(MqClient):
         self._one_way = OneWay(pace, terms.body_bytes)
         self._taken = 0
         self._unit = terms.consumer_unit
+        self.unit_wait_ms = 0
         self._uncommitted: list[bytes] = []
         self._get = b""
-        self._get_now = b""
+        self._get_more = b""
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
 
     def opens(self) -> list[tuple[str, int]]:
@@ -158,7 +179,10 @@ class MqConsumer(MqClient):
         length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
         if not self._reads_ahead:
             self._get = GetFrames(conversation, hobj, options, False, length).any
-            self._get_now = GetFrames(conversation, hobj, options & ~mq.MQGMO_WAIT, False, length).any
+            more = options if self.unit_wait_ms else options & ~mq.MQGMO_WAIT
+            ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, b"")
+            asked = put_get_frames.get_payload(hobj, more, self.unit_wait_ms, mq.MQMO_NONE, length, 0, 0, 0, *ids)
+            self._get_more = put_get_frames.get_frame(conversation, GET_REQUEST, asked)
             return
         asked = payload_codec.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
         self._get = frames.frame(frames.STREAM, conversation, GET_REQUEST, asked)
@@ -176,7 +200,7 @@ class MqConsumer(MqClient):
             body = self._body(reader)
             if self._in_units:
                 self._uncommitted.append(body)
-                return self._commit if len(self._uncommitted) >= self._unit else self._get_now
+                return self._commit if len(self._uncommitted) >= self._unit else self._get_more
             self._one_way.got(body, now_ns)
             return self._get
         if kind == COMMIT_REPLY:
@@ -194,7 +218,7 @@ class MqConsumer(MqClient):
 
     def _body(self, reader: MqReader) -> bytes:
         at = reader.start + put_get_frames.GOT_FIXED_BYTES
-        return reader.data(data_at(reader.buffer, at, reader.end) if self._is_jms else at)
+        return reader.data(read_message(reader.buffer, at, reader.end).data_at if self._is_jms else at)
 
     def _credit(self) -> bytes:
         """Return credit for the messages taken, when that is half of the window."""

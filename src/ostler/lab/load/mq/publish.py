@@ -1,7 +1,8 @@
 """Publishers and subscribers of Ostler.
 
 A publisher is a producer whose object is a topic. A subscriber has a queue of its own, subscribes with it as the
-destination, without a name and not durably, and then is a consumer of that queue.
+destination, without a name and not durably, and then is a consumer of that queue. A subscriber's unit of work of
+several messages waits for all of them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from typing import Final
 from ostler.lab.load.client import Pace
 from ostler.lab.load.mq.client import MqTerms
 from ostler.lab.load.mq.frames import MqReader, failure
+from ostler.lab.load.mq.jms import topic_header
 from ostler.lab.load.mq.one_way import MqConsumer, MqProducer
 from ostler.model import constants as mq
 from ostler.wire import frames, object_frames
 from ostler.wire.subscribe_frames import SubscribeArguments
 
+UNIT_WAIT_MS: Final = 500
+"""The time that a subscriber waits for the next message of a unit of work, before it commits what it has."""
 _SUBSCRIBE_REQUEST: Final = 6
 _SUBSCRIBE_REPLY: Final = frames.SUBSCRIBE | frames.REPLY
 
@@ -40,6 +44,9 @@ class MqPublisher(MqProducer):
         found.object_string = self._topic
         return found
 
+    def jms_header(self) -> bytes:
+        return topic_header(self._topic, self.terms.persistent)
+
 
 class MqSubscriber(MqConsumer):
     """Gets what is published to the topic of its pair, from a queue of its own."""
@@ -48,6 +55,7 @@ class MqSubscriber(MqConsumer):
         super().__init__(pace, number, terms, conversation)
         self._topic = topic_of(terms.pair(number))
         self._queue = subscriber_queue(number)
+        self.unit_wait_ms = UNIT_WAIT_MS
         self._is_subscribed = False
 
     def first(self, now_ns: int) -> bytes:

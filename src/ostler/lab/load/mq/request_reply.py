@@ -97,7 +97,7 @@ class MqRequester(MqClient):
                 header = JmsHeader(request_queue(pair), self.reply_to(pair), terms.persistent, False).whole
             self._headers.append(header)
             back = way_back(terms.route(self.number, pair)) if terms.routes else ""
-            md = descriptor(terms, self.reply_to(pair), back)
+            md = descriptor(terms, self.reply_to(pair), back, terms.requester_ccsid)
             length = len(header) + self._body_bytes
             self._puts.append(PutFrames(self.conversation, request, handles[at], options, md, length))
             intake = handles[len(self._pairs)] if terms.own_replies else handles[len(self._pairs) + at]
@@ -107,7 +107,8 @@ class MqRequester(MqClient):
         terms = self.terms
         length = self._body_bytes + (HEADER_BYTES_MAX if terms.is_jms else 0)
         options = get_options(self._in_units, terms.is_jms)
-        return GetFrames(self.conversation, hobj, options, not terms.own_replies, length)
+        ccsid = terms.requester_ccsid
+        return GetFrames(self.conversation, hobj, options, not terms.own_replies, length, ccsid)
 
     def _sends_without_answer(self) -> bool:
         """Puts are not answered: a commit is, or nothing is promised."""
@@ -212,7 +213,7 @@ class MqResponder(MqClient):
         is_unanswered = self._pipelined and (self._in_units or not terms.persistent)
         options = put_options(self._in_units, is_unanswered) | mq.MQPMO_NEW_MSG_ID
         request = 0 if is_unanswered else PUT_REQUEST
-        md = descriptor(terms, "")
+        md = descriptor(terms, "", "", terms.responder_ccsid)
         if terms.own_replies:
             self._put1 = Put1Frames(self.conversation, request, options, md)
         else:
@@ -222,7 +223,7 @@ class MqResponder(MqClient):
             self._put = PutFrames(self.conversation, request, self.handles[1], options, md, length)
         length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
         options = get_options(self._in_units, self._is_jms)
-        self._get = GetFrames(self.conversation, self.handles[0], options, False, length).any
+        self._get = GetFrames(self.conversation, self.handles[0], options, False, length, terms.responder_ccsid).any
         if self._pipelined:
             self._behind = self._commit + self._get if self._in_units else self._get
 
@@ -286,7 +287,7 @@ class MqRemoteResponder(MqClient):
         self._in_units = terms.responder_units
         self._keeps_open = terms.routes <= KEPT_OPEN_MAX and not terms.own_replies
         self._options = put_options(self._in_units, False) | mq.MQPMO_NEW_MSG_ID
-        self._md = descriptor(terms, "")
+        self._md = descriptor(terms, "", "", terms.responder_ccsid)
         self._put1 = Put1Frames(conversation, PUT_REQUEST, self._options, self._md)
         self._puts: dict[bytes, PutFrames] = {}
         # The reply that waits for its queue to be opened.
@@ -299,7 +300,8 @@ class MqRemoteResponder(MqClient):
 
     def prepare(self) -> None:
         options = get_options(self._in_units, False)
-        self._get = GetFrames(self.conversation, self.handles[0], options, False, self._body_bytes).any
+        length, ccsid = self._body_bytes, self.terms.responder_ccsid
+        self._get = GetFrames(self.conversation, self.handles[0], options, False, length, ccsid).any
 
     def first(self, now_ns: int) -> bytes:
         return self._get

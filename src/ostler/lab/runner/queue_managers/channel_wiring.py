@@ -40,6 +40,9 @@ class Wiring:
     """The round-trip time added between the queue managers."""
     channels_max: int = 0
     """MaxChannels in qm.ini, unless the routes need more; 0: the default."""
+    asking_ccsid: int = 0
+    """The CCSID of the requesters' queue manager; 0: the default."""
+    answering_ccsid: int = 0
 
     @property
     def stanzas(self) -> dict[str, dict[str, str]]:
@@ -61,7 +64,8 @@ def channel_name(sender: str, to: str, route: int) -> str:
 def asking_commands(wiring: Wiring, pairs: int, own_replies: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the commands of the requesters' queue manager: reply queues, remote request queues by route, and
     channels."""
-    found = [f"DEFINE QLOCAL({reply_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
+    found = _ccsid_commands(wiring.asking_ccsid)
+    found += [f"DEFINE QLOCAL({reply_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
     found += [f"DEFINE QLOCAL({name}) {_DEPTH}" for name in own_replies]
     for route in range(wiring.routes):
         queue = transmission_queue(ANSWERING, route)
@@ -76,12 +80,17 @@ def asking_commands(wiring: Wiring, pairs: int, own_replies: Sequence[str] = ())
 def answering_commands(wiring: Wiring, pairs: int) -> tuple[str, ...]:
     """Return the commands of the responders' queue manager: request queues, aliases of the other one by route, and
     channels."""
-    found = [f"DEFINE QLOCAL({request_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
+    found = _ccsid_commands(wiring.answering_ccsid)
+    found += [f"DEFINE QLOCAL({request_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
     found += [
         f"DEFINE QREMOTE({way_back(route)}) RNAME(' ') RQMNAME({ASKING}) XMITQ({transmission_queue(ASKING, route)})"
         for route in range(wiring.routes)
     ]
     return (*found, *_channel_commands(wiring, ANSWERING, ASKING))
+
+
+def _ccsid_commands(ccsid: int) -> list[str]:
+    return [f"ALTER QMGR CCSID({ccsid})"] if ccsid else []
 
 
 def _channel_commands(wiring: Wiring, own: str, other: str) -> list[str]:

@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,7 +23,8 @@ from ostler import __version__
 from ostler.client.locate.registry import register
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.peers.broker_process import free_port
-from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
+from ostler.lab.runner.queue_managers.log_results import IN_USE_STATE, WORKLOAD_STATE
+from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan, channel_commands
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.counters import verb_counts
@@ -39,7 +40,6 @@ from ostler.server.daemon import IMMEDIATE, Daemon, EndRequest, ServerProtocol, 
 from ostler.server.log_statistics import log_counts
 from ostler.server.net.listeners import ListenerRefused
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 from ostler.server.tls.certificate_maker import Authority, CertificateError, KeyType
 from ostler.server.tls.key_repository import default_labels
 
@@ -54,7 +54,6 @@ SECONDS_TO_END_MAX: Final = 20.0
 # A certificate of the laboratory is needed for one run only.
 _CERTIFICATE_DAYS: Final = 30
 _PORTS_TRIED: Final = 10
-_MANY: Final = 999_999_999
 # The counts of the log that only grow.
 _LOG_COUNTERS: Final = {
     "records": "records",
@@ -99,7 +98,7 @@ class _ChildProcess:
         """Objects are defined at the first start, before clients can connect."""
         commands = [_listener(self._host, self._port)]
         if CHANNEL not in manager.engine.of_type(ObjectType.CHANNEL):
-            commands = [*_channel(self._plan), *commands, *self._plan.commands]
+            commands = [*channel_commands(self._plan), *commands, *self._plan.commands]
             _admit_clients(manager)
         run_commands(manager, commands)
         self._manager = manager
@@ -174,19 +173,6 @@ def _certify(directory: QueueManagerDirectory, name: str, cipher_spec: str, auth
         raise MQError(mq.MQRCCF_COMMAND_FAILED, f"No certificate could be made: {error}.") from error
 
 
-def _channel(plan: QueueManagerPlan) -> Iterator[str]:
-    encryption = f" SSLCIPH({plan.cipher_spec}) SSLCAUTH(OPTIONAL)" if plan.cipher_spec else ""
-    yield (
-        f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('{USER}') SHARECNV({plan.conversations}) "
-        f"MAXINST({_MANY}) MAXINSTC({_MANY}){encryption}"
-    )
-    if plan.is_accounting:
-        yield "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
-        # Each connection of a load leaves two messages.
-        for queue in (STATISTICS_QUEUE, ACCOUNTING_QUEUE):
-            yield f"ALTER QLOCAL({queue}) MAXDEPTH({_MANY})"
-
-
 def _listener(host: str, port: int) -> str:
     return f"DEFINE LISTENER({LISTENER}) TRPTYPE(TCP) PORT({port}) IPADDR({host}) CONTROL(QMGR) REPLACE"
 
@@ -229,8 +215,10 @@ def refusals(lines: Iterable[str]) -> list[str]:
 
 
 def read_metrics(manager: QueueManager | None) -> Found:
-    """Return counters that only grow. They are read without the engine's lock, so that reading neither waits nor delays
-    the load."""
+    """Return counters that only grow, and the use of the log in per cent.
+
+    They are read without the engine's lock, so that reading neither waits nor delays the load.
+    """
     if manager is None:
         return []
     engine = manager.engine
@@ -243,6 +231,8 @@ def read_metrics(manager: QueueManager | None) -> Found:
     logged = log_counts(status, manager.log.metrics, manager.writer.counters)
     found += [("log", ours, int(logged[theirs])) for theirs, ours in _LOG_COUNTERS.items()]
     found.append(("log", "extents", int(status.current_extent[1:8])))
+    found.append(("log", WORKLOAD_STATE, status.utilisation_percent))
+    found.append(("log", IN_USE_STATE, status.in_use_percent))
     totals = dict.fromkeys(_QUEUE_COUNTERS, 0)
     for name, queue in list(engine.queues.items()):
         if name.startswith(_QUEUES):

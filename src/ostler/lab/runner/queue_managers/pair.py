@@ -12,7 +12,7 @@ from typing import Final
 from ostler.lab.runner.contract import Metric, PointFailed, RunAborted
 from ostler.lab.runner.queue_managers import channel_wiring as wires
 from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, Wiring
-from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, merged_stanzas
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.runner.queue_managers.relay import Relay, RelayFailed
 from ostler.lab.sampling.process_sampler import WatchedProcess
@@ -31,6 +31,15 @@ _COMMANDS_AT_A_TIME: Final = 200
 
 def _ignore_note(text: str) -> None:
     """Ignore a note."""
+
+
+def pair_plans(
+    plan: QueueManagerPlan, wiring: Wiring, pairs: int, own_replies: tuple[str, ...] = ()
+) -> tuple[QueueManagerPlan, QueueManagerPlan]:
+    """Return the plans of the requesters' and of the responders' queue manager, without their sender channels."""
+    plan = replace(plan, stanzas=merged_stanzas(plan.stanzas, wiring.stanzas))
+    asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
+    return asking, replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
 
 
 class QueueManagerPair:
@@ -56,11 +65,9 @@ class QueueManagerPair:
         self._told = time.monotonic()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
-        stanzas = {**plan.stanzas, **wiring.stanzas}
         authority = str(root / "authority") if wiring.cipher_spec else ""
-        plan = replace(plan, stanzas=stanzas, authority_directory=authority, key_type_of=wiring.cipher_spec)
-        asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
-        answering = replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
+        plan = replace(plan, authority_directory=authority, key_type_of=wiring.cipher_spec)
+        asking, answering = pair_plans(plan, wiring, pairs, own_replies)
         try:
             self._report(f"Two queue managers start, with {wiring.routes:,} channels each way between them.")
             self.asking = self._started(root, asking, NEAR)

@@ -39,6 +39,12 @@
   addEventListener("hashchange", reveal);
   reveal();
 
+  // -- a table that is wider than its place says so.
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.toggleAttribute("data-more", target.scrollWidth > target.clientWidth + 4);
+  });
+  for (const each of document.querySelectorAll(".scroll")) watch.observe(each);
+
   // -- tables sort by the column that is clicked; equal rows keep their order.
   const compare = (a, b) => {
     if (a === null || b === null) return (a === null) - (b === null);

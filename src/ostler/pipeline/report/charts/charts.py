@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ostler.pipeline.report.charts.topology import TopologyDrawing
+
 # Values further apart than this need a logarithmic axis.
 _LOGARITHMIC_FROM: Final = 20.0
 # Rows of a dot chart with a single dot.
@@ -54,13 +56,16 @@ class Dot:
 @dataclass(frozen=True)
 class ChartLine:
     """A line. `is_secondary` lines are thin and without a label: the 99th percentile above a median. One with `is_flat`
-    has one dot, and is constant along the axis."""
+    has one dot, and is constant along the axis. One with `is_dense` has so many dots that they are shown under the
+    pointer only: a value of every second. Lines of one `group` belong into one panel of small multiples."""
 
     name: str
     style: Style
     dots: tuple[Dot, ...]
     is_secondary: bool = False
     is_flat: bool = False
+    is_dense: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,17 @@ class FittedCurve:
 
 @dataclass(frozen=True)
 class LineChart:
+    """Lines with their axes. `sentence` says what the figures show. `backdrop` are lines of other panels: thin, grey,
+    without labels. A chart of details is not split into panels; of too many lines it shows some."""
+
     title: str
     across: Axis
     up: Axis
     lines: tuple[ChartLine, ...]
     curves: tuple[FittedCurve, ...] = ()
+    sentence: str = ""
+    backdrop: tuple[ChartLine, ...] = ()
+    is_detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,7 @@ class DotChart:
     strips: tuple[Strip, ...]
     reference: float | None = None
     is_joined: bool = False
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,9 +138,10 @@ class BarChart:
     title: str
     across: Axis
     bars: tuple[Bar, ...]
+    sentence: str = ""
 
 
-Chart = LineChart | DotChart | BarChart
+Chart = LineChart | DotChart | BarChart | TopologyDrawing
 
 
 def side_by_side(

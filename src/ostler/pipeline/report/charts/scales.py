@@ -112,22 +112,7 @@ def tick_text(value: float, *, is_size: bool = False) -> str:
     if is_size:
         return numbers.size(value).replace(" bytes", " B")
     if abs(value) >= 1e6:
-        return f"{value / 1e6:g}M"
+        return f"{value / 1e6:,.10g}M".replace("-", numbers.MINUS)
     if abs(value) >= 1e4:
-        return f"{value / 1e3:g}k"
+        return f"{value / 1e3:g}k".replace("-", numbers.MINUS)
     return f"{value:,.10g}".replace("-", numbers.MINUS)
-
-
-def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
-    """Return positions for labels in a column, each near the wanted one and none overlapping."""
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    places = list(wanted)
-    floor = low
-    for index in order:
-        places[index] = max(places[index], floor + heights[index] / 2)
-        floor = places[index] + heights[index] / 2
-    ceiling = high
-    for index in reversed(order):
-        places[index] = min(places[index], ceiling - heights[index] / 2)
-        ceiling = places[index] - heights[index] / 2
-    return places

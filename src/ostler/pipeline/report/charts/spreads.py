@@ -37,7 +37,7 @@ class ValueSpread:
 
 def spread(values: Iterable[float | None]) -> ValueSpread | None:
     """Return the spread; None when there is no value at all."""
-    known = sorted(each for each in values if each is not None)
+    known = sorted(each for each in values if each is not None and math.isfinite(each))
     if not known:
         return None
     middle = median(known)

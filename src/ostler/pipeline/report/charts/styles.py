@@ -9,7 +9,7 @@ from typing import Final
 from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.rows import LIMIT, OSTLER
 
-COLOURS: Final = 6
+COLOURS: Final = 8
 # Kinds of dashes besides the solid line.
 _DASHED: Final = 3
 _ORDER: Final = {OSTLER: 0, LIMIT: 2}
@@ -22,7 +22,7 @@ def contestant_order(name: str, kind: str) -> tuple[int, int, str]:
 
 def contestant_styles(contestants: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """Return styles by name, from names and kinds. The text before a comma is the product: its variants have its
-    colour, with other markers and dashes. The seventh product has the first colour again, dashed."""
+    colour, with other markers and dashes. The ninth product has the first colour again, dashed."""
     ordered = sorted(set(contestants), key=lambda each: contestant_order(*each))
     found: dict[str, Style] = {}
     products: dict[str, int] = {}

@@ -7,9 +7,12 @@ keeps the runs that each of them was made from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ostler.pipeline.report.charts.charts import Chart
+from ostler.pipeline.report.charts.charts import Chart, LineChart
+from ostler.pipeline.report.charts.multiples import small_multiples
+from ostler.pipeline.report.charts.sentences import chart_sentence
+from ostler.pipeline.report.charts.topology import TopologyDrawing
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,20 @@ class Hyperlink:
 
 
 @dataclass(frozen=True)
+class WebLink:
+    """A link to another site, in the author's notes."""
+
+    text: str
+    url: str
+
+
+@dataclass(frozen=True)
 class Code:
+    text: str
+
+
+@dataclass(frozen=True)
+class Emphasis:
     text: str
 
 
@@ -39,7 +55,7 @@ class Mark:
     meaning: str
 
 
-Inline = str | Hyperlink | Code | Strong | Mark
+Inline = str | Hyperlink | WebLink | Code | Emphasis | Strong | Mark
 Text = str | tuple[Inline, ...]
 
 
@@ -67,8 +83,16 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Preformatted:
+    """Text whose lines are kept, such as a configuration file."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Bullets:
     items: tuple[Text, ...]
+    is_numbered: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +160,7 @@ class Section:
     sections: tuple[Section, ...] = ()
 
 
-Block = Paragraph | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
+Block = Paragraph | Preformatted | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
 
 
 @dataclass(frozen=True)
@@ -204,7 +228,16 @@ class NumberedReport:
         return ReportTable(anchor, self.tables, caption, tuple(headings[number] for number in shown), kept, note)
 
     def figure(self, caption: str, charts: Sequence[Chart], runs: Iterable[str], note: Text = "") -> ReportFigure:
+        """Return a numbered figure. A chart with too many lines becomes several, and each has a sentence."""
         self.figures += 1
         anchor = f"figure-{self.figures}"
         self.traces.append(Trace(anchor, f"Figure {self.figures}", caption, tuple(dict.fromkeys(runs))))
-        return ReportFigure(anchor, self.figures, caption, tuple(charts), note)
+        drawn = tuple(panel for each in charts for panel in _panels(each))
+        return ReportFigure(anchor, self.figures, caption, drawn, note)
+
+
+def _panels(chart: Chart) -> Sequence[Chart]:
+    if isinstance(chart, TopologyDrawing):
+        return [chart]
+    said = replace(chart, sentence=chart_sentence(chart))
+    return small_multiples(said) if isinstance(said, LineChart) else [said]

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
+from ostler.pipeline.report.charts.charts import Chart
 from ostler.pipeline.report.charts.svg import chart_svg
+from ostler.pipeline.report.charts.topology import TopologyDrawing
 from ostler.pipeline.report.html.document import (
     Anchor,
     Block,
@@ -14,22 +16,28 @@ from ostler.pipeline.report.html.document import (
     Cards,
     Cell,
     Code,
+    Emphasis,
     Fold,
     Heading,
     Hyperlink,
     Inline,
     Mark,
     Paragraph,
+    Preformatted,
     ReportFigure,
     ReportTable,
     Section,
     Strong,
     TermList,
     Text,
+    WebLink,
 )
 
 # Texts that stay on one line.
 _SHORT: Final = 24
+_CHARTS_IN_ROW: Final = 2
+# Rows of charts that stay on one page.
+_ROWS_TOGETHER: Final = 2
 # Shown as words and signs, not by colour alone.
 _SIGNS: Final = {"better": "▲ ", "worse": "▼ ", "same": "= ", "doubtful": "? "}
 
@@ -44,6 +52,10 @@ def _inline(part: Inline) -> str:
         case Hyperlink():
             title = f' title="{escape(part.title)}"' if part.title else ""
             return f'<a href="#{escape(part.anchor)}"{title}>{escape(part.text)}</a>'
+        case WebLink():
+            return f'<a href="{escape(part.url)}" rel="noreferrer">{escape(part.text)}</a>'
+        case Emphasis():
+            return f"<em>{escape(part.text)}</em>"
         case Code():
             return f"<code>{' '.join(_code_word(word) for word in part.text.split(' '))}</code>"
         case Strong():
@@ -67,7 +79,10 @@ def block(each: Block) -> str:
             kind = f' class="{each.style}"' if each.style else ""
             return f"<p{kind}>{inline(each.text)}</p>"
         case Bullets():
-            return f"<ul>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</ul>"
+            kind = "ol" if each.is_numbered else "ul"
+            return f"<{kind}>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</{kind}>"
+        case Preformatted():
+            return f"<pre>{escape(each.text)}</pre>"
         case ReportTable():
             return _table(each)
         case ReportFigure():
@@ -98,15 +113,29 @@ def _cards(cards: Cards) -> str:
 
 
 def _figure(figure: ReportFigure) -> str:
-    charts = "".join(
-        f'<div class="panel">{chart_svg(chart, f"{figure.anchor}-{number}")}</div>'
-        for number, chart in enumerate(figure.charts, 1)
-    )
-    note = f'<span class="source">{inline(figure.note)}</span>' if figure.note else ""
+    """Return a figure. On paper rows of two charts are never cut; a figure that needs another page has its caption on
+    that, too."""
+    panels = [_panel(chart, f"{figure.anchor}-{number}") for number, chart in enumerate(figure.charts, 1)]
+    rows = ["".join(panels[begin : begin + _CHARTS_IN_ROW]) for begin in range(0, len(panels), _CHARTS_IN_ROW)]
+    if figure.note and rows:
+        # Within the last row: alone on the next page it would say nothing.
+        rows[-1] += f'<p class="source">{inline(figure.note)}</p>'
+    drawn = "".join(f'<div class="row">{row}</div>' for row in rows)
+    length = "short" if len(rows) <= _ROWS_TOGETHER else "long"
+    # Three columns would leave a hole beside two charts or four.
+    kind = "panels single" if len(panels) == 1 else "panels pairs" if len(panels) in (2, 4) else "panels"
     return (
-        f'<figure id="{figure.anchor}"><div class="panels">{charts}</div>'
-        f"<figcaption><b>Figure {figure.number}.</b> {escape(figure.caption)}. {note}</figcaption></figure>"
+        f'<figure id="{figure.anchor}" class="{length}">'
+        f'<figcaption class="caption"><b>Figure {figure.number}.</b> {escape(figure.caption)}.</figcaption>'
+        f'<div class="{kind}">{drawn}</div></figure>'
     )
+
+
+def _panel(chart: Chart, anchor: str) -> str:
+    if isinstance(chart, TopologyDrawing):
+        return f'<div class="panel drawing" id="{anchor}">{chart_svg(chart, anchor)}</div>'
+    said = f'<p class="said">{escape(chart.sentence)}</p>' if chart.sentence else ""
+    return f'<div class="panel" id="{anchor}">{chart_svg(chart, anchor)}{said}</div>'
 
 
 def _table(table: ReportTable) -> str:
@@ -155,9 +184,25 @@ def section(each: Section, level: int = 2) -> str:
 
 
 def contents(sections: Iterable[Section]) -> str:
+    """Return the contents. The numbers of pages are filled in for paper."""
     items = []
     for each in sections:
-        inner = "".join(f'<li><a href="#{escape(sub.anchor)}">{escape(sub.title)}</a></li>' for sub in each.sections)
+        inner = "".join(f"<li>{_entry(sub)}</li>" for sub in each.sections)
         below = f"<ol>{inner}</ol>" if inner else ""
-        items.append(f'<li><a href="#{escape(each.anchor)}">{escape(each.title)}</a>{below}</li>')
+        items.append(f"<li>{_entry(each)}{below}</li>")
     return f"<ol>{''.join(items)}</ol>"
+
+
+def entries(sections: Iterable[Section]) -> int:
+    """Return the number of lines of the contents."""
+    return sum(1 + len(each.sections) for each in sections)
+
+
+def _entry(each: Section) -> str:
+    anchor = escape(each.anchor)
+    return f'<a href="#{anchor}"><span>{escape(each.title)}</span>{page_number(each.anchor, "")}</a>'
+
+
+def page_number(anchor: str, text: str) -> str:
+    """Return the place of a page number in the contents."""
+    return f'<span class="page-number" data-for="{escape(anchor)}">{text}</span>'

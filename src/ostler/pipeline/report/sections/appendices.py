@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.curves import middle
 from ostler.pipeline.report.context import Context, moment, percent_cell, text_cell, whole_cell
+from ostler.pipeline.report.disclosures import environment_of
 from ostler.pipeline.report.html.document import (
     Anchor,
     Block,
@@ -27,6 +27,7 @@ from ostler.pipeline.report.html.document import (
 )
 from ostler.pipeline.report.rows import OSTLER, RunRow
 from ostler.pipeline.report.sections.glossary import FLAGS
+from ostler.pipeline.report.sections.storage import force_words
 
 _SHOWN_PARAMETERS: Final = 24
 _COMMANDS: Final = "Commands"
@@ -46,19 +47,38 @@ def _ordered(context: Context) -> list[RunRow]:
 
 def _facts(run: RunRow) -> dict[str, str]:
     """Return the environment of a run, flattened to one level of names."""
-    found = {"machine": run.machine, "kernel": run.kernel, "disk": run.disk}
-    try:
-        environment = json.loads(run.environment or "{}")
-    except ValueError:
-        environment = {}
-    versions = environment.get("versions", {}) if isinstance(environment, dict) else {}
+    environment = environment_of(run)
+    found = {"machine": run.machine, "kernel": run.kernel, "disk": run.disk, **_hardware(run)}
+    versions, limits = _under(environment, "versions"), _under(environment, "limits")
     found |= {f"version of {name}": str(value) for name, value in sorted(versions.items()) if name != "ostler"}
-    limits = environment.get("limits", {}) if isinstance(environment, dict) else {}
     found |= {f"limit of {name}": str(value) for name, value in sorted(limits.items())}
     changed = "+" if run.revision.endswith("+") else ""
     found["Ostler"] = f"{run.version} ({run.revision[:12]}{changed})" if run.revision else run.version
     found["code"] = "compiled" if run.compiled else "interpreted: rates are lower than those of a compiled installation"
     return found
+
+
+def _hardware(run: RunRow) -> dict[str, str]:
+    """Return disk, clock and governors, where the run kept them."""
+    environment = environment_of(run)
+    disk, processors = _under(environment, "disk"), _under(environment, "processors")
+    found = {
+        "mount options": str(disk.get("options", "")),
+        "disk scheduler": str(disk.get("scheduler", "")),
+        "disk write cache": str(disk.get("write_cache", "")),
+        "clock": str(processors.get("clock_source", "")),
+    }
+    if "rotates" in disk:
+        found["kind of disk"] = "rotating, as the kernel says" if disk["rotates"] is True else "solid state"
+    governors = processors.get("governors")
+    if isinstance(governors, list):
+        found["processor governor"] = ", ".join(str(each) for each in governors) or "unknown to the system"
+    return {name: value for name, value in found.items() if value}
+
+
+def _under(environment: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = environment.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _machine_table(context: Context) -> Block:
@@ -128,6 +148,9 @@ def _run(context: Context, run: RunRow) -> Block:
         ("settings", parameters or numbers.NOTHING),
         ("noise", numbers.percent(run.noise_percent)),
     ]
+    forces = force_words(run)
+    if forces:
+        items.append(("a write and force", f"{forces}, on the bare disk before the run"))
     if run.flags:
         items.append(("flags", "; ".join(run.flags)))
     return Anchor(f"run-{name}", TermList(tuple(items)))

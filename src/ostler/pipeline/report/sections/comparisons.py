@@ -13,6 +13,7 @@ from ostler.pipeline.report.charts.curves import series_words
 from ostler.pipeline.report.context import Context, number_cell, text_cell
 from ostler.pipeline.report.html.document import (
     Block,
+    Bullets,
     Cell,
     Fold,
     Heading,
@@ -21,8 +22,9 @@ from ostler.pipeline.report.html.document import (
     Paragraph,
     ReportFigure,
     Section,
+    Strong,
 )
-from ostler.pipeline.report.rows import ComparisonRow
+from ostler.pipeline.report.rows import LIMIT, ComparisonRow
 
 RATIO: Final = "ratio"
 _STRIPS_MAX: Final = 16
@@ -40,6 +42,9 @@ _SIZES: Final = re.compile(r"(\d+) bytes to (\d+)(?: bytes)?")
 _REVISION: Final = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 _METRICS: Final = {
     "rate": "rate, 1/s",
+    "messages put and got": "puts and gets, 1/s",
+    "publications": "publications, 1/s",
+    "p90 response time, us": "90 %, µs",
     "broker processor time, us": "CPU, µs",
     "mean response time, us": "mean, µs",
     "p99 response time, us": "99 %, µs",
@@ -56,7 +61,8 @@ _KINDS: Final = {
     ),
     "product": (
         "Product to product",
-        "Ostler and other brokers in the same run. What they promise differs: see the contestants.",
+        "Ostler and other brokers in the same run, lean drivers with lean drivers and libraries with libraries. They "
+        "do not promise the same with an acknowledgement.",
     ),
     "repeat": ("The same again", "The same release measured twice: what differs here is the machine, not Ostler."),
 }  # fmt: skip
@@ -91,6 +97,7 @@ def _order(row: ComparisonRow) -> tuple[str, str, str, int, str]:
 def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section:
     title, text = _KINDS.get(kind, (kind.capitalize(), ""))
     blocks: list[Block] = [Paragraph(text)] if text else []
+    blocks += _promises(context, rows) if kind == _PRODUCT else []
     peaks = [row for row in rows if row.clients is None]
     steps = [row for row in rows if row.clients is not None]
     shown, older, limits = _split_rows(context, kind, peaks)
@@ -107,6 +114,21 @@ def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section
     if steps:
         blocks.append(_folded(context, f"{title}, at the same number of clients", steps, not peaks))
     return Section(f"comparisons-{kind}", title, tuple(blocks))
+
+
+def _promises(context: Context, rows: Sequence[ComparisonRow]) -> list[Block]:
+    """Return what an acknowledgement of each product promises, in the runs that are compared."""
+    names = {
+        (run, name) for row in rows for run, name in ((row.left_run, row.left_name), (row.right_run, row.right_name))
+    }
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in context.tables.entrants:
+        if (each.run, each.contestant) in names and each.kind != LIMIT and each.promise:
+            found.setdefault((each.contestant, each.promise), []).append(each.run)
+    items = [
+        (Strong(name), f": {promise} (", *context.report.runs(runs), ").") for (name, promise), runs in found.items()
+    ]
+    return [Bullets(tuple(items))] if items else []
 
 
 def _split_rows(

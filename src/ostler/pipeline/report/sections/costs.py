@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report.charts.curves import middle
-from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context, message_words, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.html.document import Block, Cell, Heading, Paragraph, Section
+from ostler.pipeline.report.peak_points import peak_points
 from ostler.pipeline.report.rows import LIMIT, PointRow
+from ostler.pipeline.report.sections.storage import storage_section
 from ostler.pipeline.report.sections.verbs import accounted_blocks
 
 # Columns that are empty in most reports.
 _SELDOM: Final = ("Near, µs", "Far, µs", "Log, µs")
+_MEGABYTE: Final = 1024 * 1024
 
 
 def costs_section(context: Context) -> Section:
@@ -23,7 +24,8 @@ def costs_section(context: Context) -> Section:
         "what makes the load: where it costs more than the broker, it may be what was measured."
     )
     table = _processor_table(context)
-    inner = []
+    storage = storage_section(context)
+    inner = [] if storage is None else [storage]
     accounted = accounted_blocks(context)
     if accounted:
         explanation = (
@@ -36,22 +38,6 @@ def costs_section(context: Context) -> Section:
     return Section("costs", "Costs", (Paragraph(text), table), tuple(inner))
 
 
-def _peak_points(points: Sequence[PointRow]) -> list[list[PointRow]]:
-    """Return the points of the best step of each contestant and series."""
-    steps: dict[tuple[str, str], dict[int, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
-    for point in points:
-        steps[point.contestant, point.series][point.step].append(point)
-    best = [
-        max(by_step.values(), key=lambda each: middle(each, lambda point: point.rate) or 0.0)
-        for by_step in steps.values()
-    ]
-    return sorted(
-        best,
-        key=lambda each: (each[0].message_bytes, each[0].persistent, each[0].series,
-                          contestant_order(each[0].contestant, each[0].kind)),
-    )  # fmt: skip
-
-
 def _processor_table(context: Context) -> Block:
     headings = (
         Heading("Curve", is_wide=True),
@@ -60,18 +46,19 @@ def _processor_table(context: Context) -> Block:
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
         Heading("Near, µs", True, "of it, of two with channels between them, the one that requests go in at"),
         Heading("Far, µs", True, "of it, of two with channels between them, the other one"),
-        Heading("User, µs", True, "of it in user mode"),
+        Heading("User, µs", True, "of the broker's time, in user mode"),
+        Heading("System, µs", True, "of the broker's time, in the kernel: network and disk"),
         Heading("Log, µs", True, "of the threads that write the log"),
         Heading("Driver, µs", True, "of the load drivers"),
-        Heading("Log, bytes", True, "written to the log for each operation"),
-        Heading("Per force", True, "operations for each force of the log"),
+        Heading("MB/s", True, "size of messages times rate: requests only"),
+        Heading("Broker, µs a MB", True, "processor time of the broker for each megabyte of messages"),
         Heading("Memory", True, "most resident memory of the broker"),
         Heading("Run"),
     )
     rows = [
         _processor_row(context, name, points)
         for name, run in context.speaking.items()
-        for points in _peak_points([each for each in context.points_of[run] if each.kind != LIMIT])
+        for points in peak_points([each for each in context.points_of[run] if each.kind != LIMIT])
     ]
     runs = list(context.speaking.values())
     note = (
@@ -82,8 +69,20 @@ def _processor_table(context: Context) -> Block:
     return context.report.table("Costs of an operation at the peak", headings, rows, runs, note, _SELDOM)
 
 
-def _each(point: PointRow, value: float | None) -> float | None:
-    return None if not value or not point.count else value / point.count
+def _system_us(point: PointRow) -> float | None:
+    if point.broker_cpu_us is None or point.broker_user_us is None:
+        return None
+    return max(point.broker_cpu_us - point.broker_user_us, 0.0)
+
+
+def _megabytes_a_second(point: PointRow) -> float | None:
+    return point.message_bytes * point.rate / _MEGABYTE if point.message_bytes else None
+
+
+def _us_a_megabyte(point: PointRow) -> float | None:
+    if point.broker_cpu_us is None or not point.message_bytes:
+        return None
+    return point.broker_cpu_us * _MEGABYTE / point.message_bytes
 
 
 def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> tuple[Cell, ...]:
@@ -97,10 +96,11 @@ def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> t
         number_cell(middle(points, lambda point: point.near_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.far_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.broker_user_us), "µs"),
+        number_cell(middle(points, _system_us), "µs"),
         number_cell(middle(points, lambda point: point.log_cpu_us) or None, "µs"),
         number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),
-        number_cell(middle(points, lambda point: _each(point, point.log_bytes)), "bytes"),
-        number_cell(middle(points, lambda point: point.count / point.log_forces if point.log_forces else None)),
+        number_cell(middle(points, _megabytes_a_second), "MB/s"),
+        number_cell(middle(points, _us_a_megabyte), "µs"),
         size_cell(middle(points, lambda point: point.broker_memory_bytes)),
         context.report.run_cell(first.run),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from ostler.pipeline.report import numbers
@@ -14,6 +16,7 @@ from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context, described, messages
+from ostler.pipeline.report.drivers import product_of
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
@@ -25,9 +28,11 @@ from ostler.pipeline.report.html.document import (
     Section,
     Text,
 )
-from ostler.pipeline.report.rows import LIMIT, ComparisonRow, PeakRow
+from ostler.pipeline.report.rows import LIMIT, PEER, ComparisonRow, PeakRow
+from ostler.pipeline.report.sections.changes import release_highlights
+from ostler.pipeline.report.sections.doubts import doubt_words, doubts_paragraph
 from ostler.pipeline.report.sections.scenarios import peak_table
-from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+from ostler.pipeline.steps.contestants import LEAN, LIBRARY, ONE_QUEUE_MANAGER, driver_of
 
 _CARDS_MAX: Final = 8
 _ROUND_TRIP: Final = "round trip"
@@ -39,10 +44,12 @@ TOLERANCE_PERCENT: Final = 6.0
 
 def highlights_section(context: Context) -> Section:
     best = _best_peaks(context)
-    blocks: list[Block] = []
+    doubts = doubts_paragraph(context)
+    blocks: list[Block] = [doubts] if doubts is not None else []
     if best:
         blocks.append(Cards(tuple(_card(context, peak) for peak in best[:_CARDS_MAX])))
     blocks.append(Bullets(tuple(_statements(context))))
+    blocks += release_highlights(context)
     figure = _glance(context)
     if figure is not None:
         blocks.append(figure)
@@ -70,7 +77,9 @@ def _card(context: Context, peak: PeakRow) -> Card:
     operation = next((point.operation for point in context.points_of[peak.run]), "")
     there = f"{operations_word(operation)}/s with {numbers.count(peak.peak_clients, 'client')}"
     busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
-    text: Text = (f"{there}{busy}. ", context.report.run(peak.run))
+    doubt = doubt_words([context.runs[peak.run]])
+    through = "" if peak.contestant == context.main_contestant(peak.run) else f" ({peak.contestant})"
+    text: Text = (f"{there}{through}{busy}. ", context.report.run(peak.run), f", {doubt}" if doubt else "")
     label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
     return Card(label, numbers.figure(peak.peak_rate), text)
 
@@ -146,63 +155,105 @@ def _is_plain(context: Context, row: ComparisonRow) -> bool:
     )  # fmt: skip
 
 
+@dataclass
+class _Pairs:
+    """Ratios of Ostler's peaks to those of another product with the same kind of driver and the same promises."""
+
+    ratios: list[float] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    noises: list[float] = field(default_factory=list)
+
+
+_PairKey = tuple[str, str, bool, str, str]
+"""Driver, the other contestant, persistence, what Ostler promises, and what the other promises."""
+
+
 def _against_peers(context: Context) -> list[Text]:
-    """Return the ratios of Ostler's peak to each peer's, over the scenarios of both."""
-    ratios: dict[str, list[float]] = {}
-    runs: dict[str, list[str]] = {}
-    noises: dict[str, list[float]] = {}
+    """Return sentences on Ostler's peak and each peer's, over the scenarios of both: lean drivers to lean drivers and
+    libraries to libraries, with what each of the two promises."""
+    found: dict[_PairKey, _Pairs] = {}
     for run in context.speaking.values():
-        main = context.main_contestant(run)
-        own = {(peak.series): peak.peak_rate for peak in context.peaks_of.get(run, []) if peak.contestant == main}
         for peak in context.peaks_of.get(run, []):
-            if peak.kind == "peer" and peak.series in own and peak.peak_rate:
-                ratios.setdefault(peak.contestant, []).append(own[peak.series] / peak.peak_rate)
-                runs.setdefault(peak.contestant, []).append(run)
-                noises.setdefault(peak.contestant, []).append(context.runs[run].noise_percent or 0.0)
-    found: list[Text] = []
-    for name, values in sorted(ratios.items(), key=lambda each: -len(each[1])):
-        middle = spread(values)
-        assert middle is not None
-        over = "" if len(values) == 1 else f", median of {len(values)} curves"
-        is_same = abs(middle.middle - 1) * 100 <= TOLERANCE_PERCENT + max(noises[name])
-        within = ", which is within the noise" if is_same else ""
-        text = f"Ostler's peak is {numbers.times(middle.middle)} that of {name}{over}{within} ("
-        found.append(
-            (
-                text,
-                *context.report.runs(runs[name]),
-                "); promises differ, see ",
-                Hyperlink("contestants", "contestants"),
-                ".",
+            ours = _our_peak(context, peak) if peak.kind == PEER and peak.peak_rate else None
+            if ours is None:
+                continue
+            key = (
+                driver_of(peak.contestant, peak.kind),
+                peak.contestant,
+                peak.persistent,
+                context.promise(run, ours.contestant, ours.persistent),
+                context.promise(run, peak.contestant, peak.persistent),
             )
-        )
-    return found
+            pairs = found.setdefault(key, _Pairs())
+            pairs.ratios.append(ours.peak_rate / peak.peak_rate)
+            pairs.runs.append(run)
+            pairs.noises.append(context.runs[run].noise_percent or 0.0)
+    ordered = sorted(found.items(), key=lambda each: (each[0][0] != LEAN, -len(each[1].ratios), each[0]))
+    return [_peer_sentence(context, key, pairs) for key, pairs in ordered]
+
+
+def _our_peak(context: Context, theirs: PeakRow) -> PeakRow | None:
+    """Return Ostler's peak of the same curve with the same kind of driver: the plain one of several."""
+    driver = driver_of(theirs.contestant, theirs.kind)
+    own = [
+        peak
+        for peak in context.own_peaks(theirs.run)
+        if peak.series == theirs.series and driver_of(peak.contestant, peak.kind) == driver
+    ]
+    return min(own, key=lambda each: (len(each.contestant), each.contestant), default=None)
+
+
+def _peer_sentence(context: Context, key: _PairKey, pairs: _Pairs) -> Text:
+    driver, name, persistent, our_promise, their_promise = key
+    middle = spread(pairs.ratios)
+    assert middle is not None
+    over = "" if len(pairs.ratios) == 1 else f", median of {len(pairs.ratios)} curves"
+    # A quarter is as far from the same as four times.
+    apart = 100 * (max(middle.middle, 1 / middle.middle) - 1) if middle.middle else math.inf
+    is_same = apart <= TOLERANCE_PERCENT + max(pairs.noises)
+    within = ", which is within the noise" if is_same else ""
+    drivers = "Lean drivers" if driver == LEAN else "Libraries"
+    kind = "persistent" if persistent else "nonpersistent"
+    product = product_of(name) if driver == LIBRARY else name
+    through = f" through {name.removeprefix(product).removeprefix(', ')}" if product != name else ""
+    doubt = doubt_words(context.runs[run] for run in pairs.runs)
+    promises = (
+        f"; Ostler promises: {our_promise}; {product}: {their_promise}"
+        if our_promise and their_promise
+        else "; the runs do not say what the two promise, so it may not be the same work"
+    )
+    text = (
+        f"{drivers}, {kind}: Ostler's peak is {numbers.times(middle.middle)} that of {product}{through}{over}{within} ("
+    )
+    return (text, *context.report.runs(pairs.runs), f"{', ' + doubt if doubt else ''}){promises}.")
 
 
 def _glance(context: Context) -> ReportFigure | None:
-    """Return the peak rates of all products, one row for each curve, on one axis. Limits of the machine are with the
-    scenarios."""
+    """Return the peak rates of all products, one row for each curve and kind of driver, on one axis. Limits of the
+    machine are with the scenarios."""
     strips: list[Strip] = []
     runs: list[str] = []
     left = 0
     for name, run in context.speaking.items():
-        groups: dict[tuple[int, bool], list[PeakRow]] = {}
+        groups: dict[tuple[int, bool, str], list[PeakRow]] = {}
         for peak in context.peaks_of.get(run, []):
             if peak.kind != LIMIT:
-                groups.setdefault((peak.message_bytes, peak.persistent), []).append(peak)
-        for peaks in groups.values():
+                driver = driver_of(peak.contestant, peak.kind)
+                groups.setdefault((peak.message_bytes, peak.persistent, driver), []).append(peak)
+        for (_, _, driver), peaks in groups.items():
             if len(strips) == _STRIPS_MAX:
                 left += 1
                 continue
             runs.append(run)
             label = described(context.title(name), messages(peaks[0].message_bytes, peaks[0].persistent))
-            strips.append(Strip(label, _glance_dots(context, peaks)))
+            strips.append(Strip(f"{label}, libraries" if driver == LIBRARY else label, _glance_dots(context, peaks)))
     if not strips:
         return None
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
     axis = Axis("operations a second", spans_decades(values))
     more = f" {numbers.count(left, 'curve')} more: see the table of peaks." if left else ""
-    note: Text = ("Runs ", *context.report.runs(runs), f".{more}")
+    alike = "Lean drivers stand beside lean drivers, and libraries beside libraries. Promises differ: see "
+    note: Text = (alike, Hyperlink("contestants", "contestants"), ". Runs ", *context.report.runs(runs), f".{more}")
     return context.report.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
 
 

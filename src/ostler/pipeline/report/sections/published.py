@@ -1,9 +1,9 @@
-"""Figures of published reports beside ours: ratios, which are comparable between machines, and rates, which are not."""
+"""Figures of published reports beside ours: ratios, which are comparable between machines, and all others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
@@ -22,17 +22,17 @@ from ostler.pipeline.report.html.document import (
     Strong,
     Text,
 )
-from ostler.pipeline.report.rows import ComparisonRow, PublishedRow
-from ostler.pipeline.report.sections.comparisons import RATIO, subject_words
+from ostler.pipeline.report.rows import ComparisonRow, MatchRow, PublishedRow
+from ostler.pipeline.report.sections.comparisons import RATIO, metric_words, subject_words
 
-_RATES: Final = frozenset(
-    {"round_trips_per_s", "messages_per_s", "publications_per_s", "transactions_per_s", "sessions_per_s"}
-)
-_MEASURED: Final = "measured"
 # Variants that distinguish figures of one scenario; the others are the same for all, or points of a sweep.
 _TELLING: Final = (
-    "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "rate_per_app_per_h", "cflevel", "offload", "state",
+    "api", "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "qmgrs", "rate_per_app_per_h",
+    "rate_per_producer", "cflevel", "offload", "state",
 )  # fmt: skip
+# Variants that need no word: what most figures have.
+_USUAL: Final = frozenset({("api", "MQI"), ("api", "MQI client"), ("qmgrs", "1")})
+_MEASURED: Final = "measured"
 _STRIPS_MAX: Final = 20
 _SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
 _BYTES: Final = re.compile(r"(\d+) bytes")
@@ -43,18 +43,16 @@ _OUR_STYLE: Final = Style(0, 0)
 def published_section(context: Context) -> Section | None:
     """Return the section; None when the lake has no published figures."""
     ratios = [row for row in context.tables.comparisons if row.kind == RATIO]
-    beside = [
-        row
-        for row in context.tables.published
-        if row.scenario in context.speaking and row.metric in _RATES and row.basis == _MEASURED
-    ]
+    matches = {row.figure: row for row in context.tables.matches if row.scenario in context.speaking}
+    beside = _once([row for row in context.tables.published if row.figure in matches and row.basis == _MEASURED])
     if not ratios and not beside:
         return None
     inner = []
     if ratios:
         inner.append(_ratios(context, ratios))
     if beside:
-        inner.append(Section("published-rates", "Rates", (*_hardware(context, beside), *_rates(context, beside))))
+        figures = (*_hardware(context, beside), *_figures(context, beside, matches))
+        inner.append(Section("published-figures", "Figures", figures))
     text = (
         "Absolute figures of other machines say little about this one. What travels is the ratio of two figures of the "
         "same report, such as persistent to nonpersistent: it stands beside the same ratio of ours. IBM, MQ and "
@@ -156,96 +154,123 @@ def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
     items += [(Strong(f"{title}: "), f"{'; '.join(sorted(found))}.") for title, found in platforms.items()]
     return [
         Paragraph(
-            "These rates come from other hardware, most of it larger and some of it older, and from separate machines "
-            "for load and queue managers. They are for orientation; the quotient is no comparison of products.",
+            "These figures are from other hardware, most of it larger and some of it older, and from separate machines "
+            "for load and queue managers. They are for orientation; the quotient is no comparison of products. Ours "
+            "stands beside a published figure only where metric and variant agree: CipherSpec, subscribers, cores, "
+            "replication, distance, interface and rate, and what is counted.",
             "doubt",
         ),
         Bullets(tuple(items)),
     ]  # fmt: skip
 
 
-def _rates(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
-    """Return the rates with a counterpart of ours; the others are folded."""
+def _figures(context: Context, beside: Sequence[PublishedRow], matches: Mapping[int, MatchRow]) -> list[Block]:
+    """Return the figures with a counterpart of ours; the others are folded, with the reason."""
+    places = list(context.speaking)
     rows = sorted(
-        _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
+        beside, key=lambda each: (places.index(each.scenario), each.metric, each.message_bytes or 0, each.figure)
     )
-    ours = [row for row in rows if _ours(context, row)[0] is not None]
-    alone = [row for row in rows if _ours(context, row)[0] is None]
-    blocks = [_rate_table(context, "Published rates, and ours for orientation", ours)]
+    ours = [row for row in rows if _is_beside(context, matches[row.figure])]
+    alone = [row for row in rows if not _is_beside(context, matches[row.figure])]
+    caption = "Published figures, and ours for orientation"
+    blocks = [_figure_table(context, caption, [(row, matches[row.figure]) for row in ours])]
     if alone:
-        table = _rate_table(context, "Published rates without one of ours", alone)
-        title = f"Published rates of these scenarios without one of ours ({len(alone):,})"
+        table = _alone_table(context, [(row, matches[row.figure]) for row in alone])
+        title = f"Published figures of these scenarios without one of ours ({len(alone):,})"
         blocks.append(Fold(title, (table,), is_printed=False))
     return blocks
 
 
-def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow]) -> Block:
+def _once(rows: Iterable[PublishedRow]) -> list[PublishedRow]:
+    """Return each figure once: reports print some of them in several tables."""
+    found: dict[tuple[object, ...], PublishedRow] = {}
+    for row in rows:
+        telling = tuple(row.variants.get(name) for name in _TELLING)
+        what = (row.scenario, row.metric, row.unit, row.value, row.clients, row.message_bytes, row.persistence)
+        found.setdefault((*what, row.product_version, row.platform, telling), row)
+    return list(found.values())
+
+
+def _is_beside(context: Context, match: MatchRow) -> bool:
+    return match.is_matched and match.our_value is not None and match.run in context.runs
+
+
+def _product_cell(context: Context, row: PublishedRow) -> Cell:
+    """Return product and release with the variants that tell figures apart; all of them as tooltip."""
+    kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
+    variant = "".join(
+        f", {name.replace('_', ' ')} {value}"
+        for name in _TELLING
+        if (value := row.variants.get(name)) and (name, value) not in _USUAL
+    )
+    text = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
+    return Cell(f"{row.product} {row.product_version}{variant}{kind}".rstrip(", "), row.product_version, text)
+
+
+def _source_cell(row: PublishedRow) -> Cell:
+    title = f"{row.report_title}; figure {row.figure} of the published figures"
+    return Cell(f"{row.section}, {row.table_or_figure}", row.figure, title)
+
+
+def _figure_table(context: Context, caption: str, published: Sequence[tuple[PublishedRow, MatchRow]]) -> Block:
     headings = (
         Heading("Scenario"),
         Heading("Product", is_wide=True),
         Heading("Size", True),
-        Heading("Published, 1/s", True, "the highest rate that is printed"),
-        Heading("Clients", True, "at the published rate, where it is printed"),
-        Heading("Ours, 1/s", True, "Ostler's peak with messages of the same size and persistence"),
-        Heading("Our clients", True),
+        Heading("Metric", title="what is counted: messages are puts and gets together"),
+        Heading("Published", True, "as printed, in the unit of the metric"),
+        Heading("Clients", True, "at the published figure, where it is printed"),
+        Heading("Ours", True, "of the same metric and variant, with the lean driver"),
+        Heading("Our clients", True, "a dash: at our peak"),
         Heading("Source", is_wide=True),
         Heading("Run"),
     )
-    rows = []
-    for row in published:
-        rate, clients, run = _ours(context, row)
-        kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
-        variant = "".join(
-            f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants
+    rows = [
+        (
+            context.scenario_cell(row.scenario),
+            _product_cell(context, row),
+            size_cell(row.message_bytes),
+            text_cell(metric_words(match.metric)),
+            Cell(f"{match.published_value:,.10g}", match.published_value, f"{row.value:,.10g} {row.unit}"),
+            whole_cell(row.clients),
+            number_cell(match.our_value),
+            whole_cell(match.clients),
+            _source_cell(row),
+            context.report.run_cell(match.run or ""),
         )
-        text = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
-        rows.append(
-            (
-                context.scenario_cell(row.scenario),
-                Cell(f"{row.product} {row.product_version}{variant}{kind}".rstrip(", "), row.product_version, text),
-                size_cell(row.message_bytes),
-                Cell(f"{row.value:,.10g}", row.value, row.unit),
-                whole_cell(row.clients),
-                number_cell(rate),
-                whole_cell(clients),
-                Cell(
-                    f"{row.section}, {row.table_or_figure}",
-                    row.figure,
-                    f"{row.report_title}; figure {row.figure} of the published figures",
-                ),
-                context.report.run_cell(run) if rate is not None else Cell(numbers.NOTHING),
-            )
+        for row, match in published
+    ]
+    runs = [match.run for _, match in published if match.run is not None]
+    return context.report.table(caption, headings, rows, runs, "Other hardware: see above.")
+
+
+def _alone_table(context: Context, published: Sequence[tuple[PublishedRow, MatchRow]]) -> Block:
+    headings = (
+        Heading("Scenario"),
+        Heading("Product", is_wide=True),
+        Heading("Size", True),
+        Heading("Published", True),
+        Heading("Unit"),
+        Heading("Clients", True),
+        Heading("Why ours is missing", is_wide=True),
+        Heading("Source", is_wide=True),
+    )
+    rows = [
+        (
+            context.scenario_cell(row.scenario),
+            _product_cell(context, row),
+            size_cell(row.message_bytes),
+            Cell(f"{row.value:,.10g}", row.value),
+            text_cell(row.unit),
+            whole_cell(row.clients),
+            text_cell(match.reason or "its run is not in this report"),
+            _source_cell(row),
         )
-    runs = [run for rate, _, run in (_ours(context, row) for row in published) if rate is not None]
-    empty = ("Ours, 1/s", "Our clients", "Run")
-    return context.report.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
+        for row, match in published
+    ]
+    return context.report.table("Published figures without one of ours", headings, rows)
 
 
 def _has_one_kind(context: Context, scenario: str) -> bool:
     found = context.scenario(scenario)
     return found is not None and len(found.persistence) == 1
-
-
-def _highest(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
-    """Return the peak of figures that differ only in the point of a sweep: it is compared with our peak."""
-    best: dict[tuple[object, ...], PublishedRow] = {}
-    for row in rows:
-        telling = tuple(row.variants.get(name) for name in _TELLING)
-        key = (row.scenario, row.product_version, row.platform, row.message_bytes, row.persistence, row.unit, telling)
-        kept = best.get(key)
-        if kept is None or (row.value, row.clients is not None) > (kept.value, kept.clients is not None):
-            best[key] = row
-    return list(best.values())
-
-
-def _ours(context: Context, row: PublishedRow) -> tuple[float | None, int | None, str]:
-    """Return our peak with messages of the same size and persistence."""
-    run = context.speaking[row.scenario]
-    own = [
-        peak
-        for peak in context.own_peaks(run)
-        if (row.message_bytes is None or peak.message_bytes == row.message_bytes)
-        and (not row.persistence or peak.persistent == (row.persistence == "persistent"))
-    ]
-    best = max(own, key=lambda each: each.peak_rate, default=None)
-    return (best.peak_rate, best.peak_clients, run) if best else (None, None, run)

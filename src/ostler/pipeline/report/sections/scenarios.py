@@ -32,29 +32,36 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
+from ostler.pipeline.report.curve_sentences import curve_sentence
+from ostler.pipeline.report.drivers import driver_words
 from ostler.pipeline.report.html.document import (
     Block,
+    Bullets,
     Cell,
     Code,
     Fold,
     Heading,
+    Hyperlink,
     Inline,
     Paragraph,
     ReportFigure,
     Section,
+    Strong,
+    Text,
 )
-from ostler.pipeline.report.rows import PointRow, ScalingRow
+from ostler.pipeline.report.rows import LIMIT, UNKNOWN, PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.results import result_table
+from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
+from ostler.pipeline.report.time_figures import time_figure
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _GROUPS_DRAWN: Final = 8
 _FIT_POINTS: Final = 60
 _LOG_ACROSS_FROM: Final = 8
 _TWO: Final = 2
-# The source of scenarios that follow no report.
-_OURS: Final = "ours"
 # A run that ended early and is complete was resumed.
+_LIMITS_TOLD: Final = 8
 _PARTIAL: Final = "partial:"
 _RESUMED: Final = "the run was resumed, so its figures are from several parts of the run"
 
@@ -95,9 +102,15 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
         left = ", ".join(groups[_GROUPS_DRAWN:])
         blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
+    course = time_figure(context, name, run)
+    if course is not None:
+        blocks.append(course)
     if context.peaks_of.get(run):
         caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
         blocks.append(peak_table(context, caption, [run]))
+    limits = _limit_sentences(context, run)
+    if limits:
+        blocks += [Paragraph("What limited each curve at its peak:"), Bullets(tuple(limits))]
     batches = channel_table(context, name, run)
     if batches is not None:
         blocks.append(batches)
@@ -120,14 +133,8 @@ def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
 
 def _introduction(context: Context, name: str, run: str) -> list[Block]:
     row, scenario = context.runs[run], context.scenario(name)
-    source: tuple[Inline, ...] = (Code(name),)
-    if scenario is not None:
-        report = scenario.report
-        after = f", after {report.title} ({report.year}), section {scenario.source.sections}"
-        source += (", a scenario of this project" if scenario.source.sections == _OURS else after,)
-    source += (". Run ", context.report.run(run), ".")
     blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
-    blocks.append(Paragraph(source, "small"))
+    blocks.append(Paragraph(source_words(context, name, run), "small"))
     if context.queue_managers(name) == _TWO:
         together = (
             "Near is the queue manager, or node, of requesters or producers, and far the other one. Where nothing else "
@@ -145,7 +152,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
         doubts.append(f"{flagged} of {len(context.points_of[run])} points are flagged ({', '.join(names)})")
     if doubts:
         blocks.append(Paragraph(f"Read with care: {'; '.join(doubts)}.", "doubt"))
-    return blocks
+    return [*blocks, *setup_blocks(context, name, run)]
 
 
 # -- charts ------------------------------------------------------------------------------------------------------------
@@ -183,6 +190,8 @@ def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: Char
         up_axis(panel, [dot.y for line in lines for dot in line.dots]),
         tuple(lines),
         fits,
+        curve_sentence(context, panel, members, sweep),
+        is_detail=panel.is_detail,
     )  # fmt: skip
 
 
@@ -208,11 +217,34 @@ def _fits(context: Context, members: Sequence[Curve], across: Sequence[float]) -
     return ()
 
 
+def _limit_sentences(context: Context, run: str) -> list[Text]:
+    """Return what limited each curve, Ostler first: in sentences beside the figures."""
+    rows = sorted(
+        (row for row in context.tables.scalings if row.run == run and row.kind != LIMIT and row.why),
+        key=lambda each: (
+            contestant_order(each.contestant, each.kind),
+            each.message_bytes,
+            each.persistent,
+            each.series,
+        ),
+    )
+    found: list[Text] = []
+    for row in rows[:_LIMITS_TOLD]:
+        limit = "no limit was found" if row.limited_by == UNKNOWN else f"limited by the {row.limited_by}"
+        words = message_words(row.message_bytes, row.persistent, row.series)
+        found.append((Strong(f"{row.contestant}"), f", {words}: {limit}; {row.why.replace('%', ' %')}."))
+    if len(rows) > _LIMITS_TOLD:
+        more = f"{numbers.count(len(rows) - _LIMITS_TOLD, 'curve')} more: "
+        found.append((more, Hyperlink("where the limit is", "scaling-law"), "."))
+    return found
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 _PEAK_HEADINGS: Final = (
     Heading("Scenario"),
     Heading("Contestant"),
+    Heading("Driver", title="compare lean drivers with lean drivers, and libraries with libraries"),
     Heading("Messages"),
     Heading("Peak, a second", True, "highest median rate of a step"),
     Heading("Clients there", True),
@@ -233,6 +265,7 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
             (
                 context.scenario_cell(peak.scenario),
                 text_cell(peak.contestant),
+                text_cell(driver_words(peak.contestant, peak.kind)),
                 Cell(words, peak.message_bytes),
                 number_cell(peak.peak_rate),
                 whole_cell(peak.peak_clients),
@@ -261,7 +294,9 @@ def _value_table(
         Heading(sweep.label.capitalize() if sweep else "Clients", True),
         Heading("Rate, 1/s", True, "completed operations a second, median of repetitions"),
         Heading("± %", True, "half of the confidence interval, or of the range, of the rate"),
+        Heading("Mean, ms", True, "mean response time"),
         Heading("50 %, ms", True, "median response time"),
+        Heading("90 %, ms", True, "90th percentile"),
         Heading("99 %, ms", True, "99th percentile"),
         Heading("99.9 %, ms", True, "99.9th percentile"),
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
@@ -295,7 +330,9 @@ def _value_row(
         across,
         number_cell(rate.middle if rate else None),
         percent_cell(half),
+        milliseconds_cell(middle(points, lambda point: point.mean_ns)),
         milliseconds_cell(middle(points, lambda point: point.p50_ns)),
+        milliseconds_cell(middle(points, lambda point: point.p90_ns)),
         milliseconds_cell(middle(points, lambda point: point.p99_ns)),
         milliseconds_cell(middle(points, lambda point: point.p999_ns)),
         number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),

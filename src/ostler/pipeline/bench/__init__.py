@@ -1,1 +1,0 @@
-"""Benchmarks of the pipeline and of queues in Spark."""

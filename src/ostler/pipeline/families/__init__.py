@@ -1,0 +1,1 @@
+"""Families of the laboratory that need Spark: `lab/scenarios/families.py` names them."""
