@@ -5,6 +5,7 @@ RandomWorkload(7).run(500)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from tests.world.model_checked_verbs import APPLICATIONS
@@ -29,16 +30,20 @@ Verb = tuple[str, dict[str, object]]
 class RandomWorkload:
     """Verbs, commands, checkpoints and troubles in a random order, compared with the model after each."""
 
-    def __init__(self, seed: int, settings: LogSettings = SMALL_LOG) -> None:
+    def __init__(
+        self, seed: int, settings: LogSettings = SMALL_LOG, prepare: Callable[[World], None] | None = None
+    ) -> None:
+        """`prepare` gets the world before anything happens in it. A prepared world has no troubles."""
         self._random = Random(seed)
-        self.compared = ModelCheckedWorld(
-            World.create(seed, settings, buffer_bytes=self._random.choice([0, 4096, 200_000]))
-        )
+        world = World.create(seed, settings, buffer_bytes=self._random.choice([0, 4096, 200_000]))
+        if prepare is not None:
+            prepare(world)
+        self.compared = ModelCheckedWorld(world)
         self.compared.define("ORDERED", False, False, 5000, True)
         self.compared.define("FIFO", True, True, 5000, True)
         self.compared.define("SMALL", False, False, 3, True)
         # How often something goes wrong is different from day to day.
-        self._trouble_percent = self._random.choice([0, 1, 4, 15])
+        self._trouble_percent = self._random.choice([0, 1, 4, 15]) if prepare is None else 0
         self._survives_spoiled_pages = settings.write_integrity is not WriteIntegrity.SINGLE_WRITE
         self._is_linear = settings.log_type is LogType.LINEAR
         self._told_percent = self._random.choice([30, 80, 100])

@@ -44,6 +44,10 @@ class Record(NamedTuple):
     head: bytes
 
 
+Follower = Callable[[int, int, bytes], None]
+"""Takes kind, LSN and payload of a record."""
+
+
 class _NoJournal(Journal):
     """Stands in until the log has been replayed."""
 
@@ -61,15 +65,18 @@ class _NoJournal(Journal):
 
 
 class _TracedJournal(_NoJournal):
-    """The log, with a list of what was appended."""
+    """The log, with a list of what was appended. Followers get every record with its whole payload."""
 
-    def __init__(self, log: RecoveryLog, records: list[Record]) -> None:
+    def __init__(self, log: RecoveryLog, records: list[Record], followers: list[Follower]) -> None:
         self._log = log
         self._records = records
+        self._followers = followers
 
     def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
         lsn = self._log.append(kind, head, descriptor, body)
         self._records.append(Record(kind, lsn, head))
+        for follow in self._followers:
+            follow(kind, lsn, head + descriptor + body)
         return lsn
 
     def end_lsn(self) -> int:
@@ -115,6 +122,7 @@ class WorldLives:
         self.now_ms = START_MS
         self.backed_out: list[BackedOut] = []
         self.records: list[Record] = []
+        self.followers: list[Follower] = []
         """What this life has appended to the log."""
         self.space_comes: Callable[[], None] | None = None
         """Makes space for the log on a full disk; the log waits for that. Without it there is a LogSpace."""
@@ -162,7 +170,7 @@ class WorldLives:
         replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
         log = restartable.replay(Visitor(replay.record, replay.check_end))
         self.records = []
-        engine.journal = _TracedJournal(log, self.records)
+        engine.journal = _TracedJournal(log, self.records, self.followers)
         replay.finish()
         self.engine, self.log, self.replay = engine, log, replay
         if self.holds_space:

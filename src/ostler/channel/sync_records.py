@@ -17,13 +17,14 @@ from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.channel.batch_limits import BatchLimits
+from ostler.engine import apply
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import own_descriptor
+from ostler.engine.journal_records import append_get
 from ostler.engine.message.message import FORMAT_AT, MESSAGE_TYPE_AT
 from ostler.engine.queue.delivery import check_admission, deliver
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, NONE
-from ostler.engine.recovery.records import GET, get_head
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
 from ostler.model import constants as mq
@@ -227,11 +228,8 @@ class SyncRecords:
             return
         if self.engine.journal.reserve_bytes() < _ORPHANS_MAX * 4096:
             return  # the next start finds two records, and uses the later
-        self.engine.journal.append(GET, get_head(0, queue.queue_id, record.seq), b"", b"")
-        queue.unlink(slot)
-        queue.depth -= 1
-        queue.changed = True
-        queue.release(slot)
+        append_get(self.engine, queue, record.seq, None)
+        apply.get(queue, slot)
 
 
 @final

@@ -89,6 +89,7 @@ class Engine:
         self.catalogue_changed = True
         self.definitions_version: i64 = 0  # counts changes, to validate caches
         self.catalogue_lsn: i64 = 0
+        self.appended_lsn: i64 = 0  # of the last record that was appended
         self.catalogue_number: i64 = 0  # of the checkpoint that wrote the catalogue
         self.identity: bytes = b""  # of the log; all files of the queue manager carry it
         self.checkpoint_number: i64 = 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import Engine
 from ostler.engine.events import configuration_events
+from ostler.engine.journal_records import append_clear, append_define, append_delete
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.slots import AVAILABLE
 from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, has_checkpoint_space, refuse_full_disk
-from ostler.engine.recovery.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
@@ -24,14 +24,6 @@ QUEUE_TYPES = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectT
 _NAMED_BY_TEXT = (ObjectType.QMGR, ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _RECORD_ROOM_BYTES = 64 * 1024
 _DYNAMIC_PREFIX_MAX = 32
-
-
-def table_type(definition: Definition) -> ObjectType:
-    """Return the type under which a definition is stored: client-connection channels have a table of their own."""
-    kind = definition.object_type
-    if kind == ObjectType.CHANNEL and definition.attributes.get("CHLTYPE") == mq.MQCHT_CLNTCONN:
-        return ObjectType.CLNTCONN
-    return kind
 
 
 def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | None:
@@ -82,8 +74,8 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         subscription_definitions.check_definition(engine, definition)
     queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
     before: i64 = engine.journal.end_lsn()
-    apply_define(engine, definition, queue_id)
-    lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
+    lsn: i64 = append_define(engine, definition, queue_id)
+    apply.define(engine, definition, queue_id)
     if queue_id:
         queue = engine.queues_by_id[queue_id]
         queue.snapshot_lsn = lsn
@@ -97,52 +89,28 @@ def _existing(engine: Engine, definition: Definition) -> Definition | None:
     """Return the definition that this one would replace."""
     if definition.object_type == ObjectType.QMGR:
         return engine.manager
-    return engine.of_type(table_type(definition)).get(definition.name)
+    return engine.of_type(apply.table_type(definition)).get(definition.name)
 
 
 def change(engine: Engine, definition: Definition) -> i64:
     """Alter an existing object. Returns the LSN of the record, or 0 for a temporary queue."""
     _check_room(engine)
-    queue_id: i64 = 0
+    lsn: i64 = 0
     before = _existing(engine, definition)
     if definition.object_type == ObjectType.QLOCAL:
         queue = engine.queues[definition.name]
-        queue_id = queue.queue_id
-        apply_define(engine, definition, queue_id)
+        if not queue.is_temporary:
+            lsn = append_define(engine, definition, queue.queue_id)
+        apply.define(engine, definition, queue.queue_id)
         if not queue.get_allowed:
             fail_waiting(engine, queue, mq.MQRC_GET_INHIBITED)
         if queue.is_temporary:
             return 0
     else:
-        apply_define(engine, definition, 0)
-    lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
+        lsn = append_define(engine, definition, 0)
+        apply.define(engine, definition, 0)
     send_own_messages(engine, configuration_events.on_change(engine, before, definition), None)
     return lsn
-
-
-def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
-    """Apply a DEFINE record to the state of the engine, live and at replay."""
-    engine.catalogue_changed = True
-    engine.definitions_version += 1
-    if definition.object_type == ObjectType.QMGR:
-        engine.configure(definition)
-    elif definition.object_type == ObjectType.QLOCAL:
-        queue = engine.queues_by_id.get(queue_id)
-        if queue is None:
-            engine.add_queue(definition, queue_id)
-        else:
-            queue.configure(definition)
-            engine.index_trigger(queue)
-            engine.queues[definition.name] = queue  # at replay an older queue may have had this name meanwhile
-            engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
-    else:
-        engine.of_type(table_type(definition))[definition.name] = definition
-        if definition.object_type == ObjectType.TOPIC:
-            engine.topics.define_object(definition)
-        elif definition.object_type == ObjectType.SUB:
-            subscription_definitions.apply_definition(engine, definition)
-    if engine.guard is not None:
-        engine.guard.on_defined(definition)
 
 
 def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = False) -> i64:
@@ -151,13 +119,9 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
     if definition is None:
         raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no {object_type.value} called {name}.")
     if object_type != ObjectType.QLOCAL:
-        engine.catalogue_changed = True
-        engine.definitions_version += 1
-        kept = table_type(definition)
-        apply_delete(engine, kept, name)
-        if engine.guard is not None:
-            engine.guard.on_deleted(definition)
-        deleted_lsn: i64 = engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
+        kept = apply.table_type(definition)
+        deleted_lsn: i64 = append_delete(engine, kept, name, 0)
+        apply.delete(engine, kept, name)
         send_own_messages(engine, configuration_events.on_change(engine, definition, None), None)
         return deleted_lsn
     queue = engine.queues[name]
@@ -174,19 +138,6 @@ def _check_free(queue: Queue) -> None:
         raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
 
 
-def apply_delete(engine: Engine, kept: ObjectType, name: str) -> None:
-    """Apply a DELETE record, of anything but a local queue, to the state of the engine, live and at replay."""
-    engine.of_type(kept).pop(name, None)
-    if kept == ObjectType.TOPIC:
-        engine.topics.delete_object(name)
-    elif kept == ObjectType.SUB:
-        subscription_definitions.apply_deletion(engine, name)
-
-
-def _typed_name(object_type: ObjectType, name: str) -> bytes:
-    return f"{object_type.value} {name}".encode()
-
-
 def read_typed_name(data: bytes) -> tuple[ObjectType, str]:
     kind, _, name = data.decode("utf-8").partition(" ")
     return ObjectType(kind), name
@@ -197,14 +148,8 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
     lsn: i64 = 0
     fail_waiting(engine, queue, mq.MQRC_Q_DELETED)
     if not queue.is_temporary:
-        record = _typed_name(ObjectType.QLOCAL, queue.name)
-        lsn = engine.journal.append(DELETE, number_head(queue.queue_id), b"", record)
-        engine.catalogue_changed = True
-    engine.remove_queue(queue)
-    if queue.keeps_retained:
-        engine.topics.forget_retained()
-    if engine.guard is not None:
-        engine.guard.on_deleted(queue.definition)
+        lsn = append_delete(engine, ObjectType.QLOCAL, queue.name, queue.queue_id)
+    apply.delete_queue(engine, queue)
     if queue.definition.attributes.get("DEFTYPE") == mq.MQQDT_PERMANENT_DYNAMIC:
         # Its creator's authorities go with it: the name may be used again by another user.
         prefix = f"QUEUE {queue.name} "
@@ -231,25 +176,13 @@ def clear(engine: Engine, name: str) -> i64:
     if queue is None:
         raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
     _check_free(queue)
-    lsn: i64 = engine.journal.append(CLEAR, number_head(queue.queue_id), b"", b"")
-    cleared: i64 = queue.depth
-    apply_clear(queue)
+    lsn: i64 = append_clear(engine, queue)
+    cleared: i64 = apply.clear(queue)
     if queue.keeps_retained:
         engine.topics.forget_retained()
     queue.counters.purged += cleared
     engine.counters.purged += cleared
     return lsn
-
-
-def apply_clear(queue: Queue) -> None:
-    slots = queue.slots
-    slot: i64 = 0
-    while slot < len(slots.resident):
-        if slots.state(slot) == AVAILABLE:
-            queue.unlink(slot)
-            queue.release(slot)
-            queue.depth -= 1
-        slot += 1
 
 
 def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = "") -> Queue:

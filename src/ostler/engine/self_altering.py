@@ -6,9 +6,10 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import Engine
+from ostler.engine.journal_records import append_define
 from ostler.engine.queue.queue import Queue
-from ostler.engine.recovery.records import DEFINE, number_head
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 
@@ -25,12 +26,7 @@ def alter_queue(engine: Engine, queue: Queue, changes: dict[str, int]) -> None:
     attributes = dict(queue.definition.attributes)
     attributes.update(changes)
     definition = Definition(ObjectType.QLOCAL, queue.name, attributes)
-    queue.configure(definition)
-    engine.index_trigger(queue)
-    engine.of_type(ObjectType.QLOCAL)[queue.name] = definition
-    if queue.is_temporary:
-        return
-    engine.catalogue_changed = True
     room: i64 = engine.journal.room_bytes()
-    if room >= _ROOM_BYTES:
-        engine.journal.append(DEFINE, number_head(queue.queue_id), b"", definition.encode())
+    if not queue.is_temporary and room >= _ROOM_BYTES:
+        append_define(engine, definition, queue.queue_id)
+    apply.alter_queue(engine, queue, definition)

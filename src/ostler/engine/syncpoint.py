@@ -6,18 +6,18 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.groups import groups
+from ostler.engine.journal_records import append_back_out, append_commit, append_prepare
 from ostler.engine.objects import delete_queue
 from ostler.engine.pubsub import retained
 from ostler.engine.queue.delivery import end_answering, serve_waiting, trigger_after_arrival
 from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.retrieval import try_satisfy
-from ostler.engine.queue.slots import AVAILABLE
-from ostler.engine.recovery.records import BACK_OUT, COMMIT, PREPARE, commit_head, number_head
-from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
+from ostler.engine.unit_of_work import ACTIVE, Entry, UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
@@ -76,18 +76,15 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
     """Commit a unit: its puts become available. Returns the LSN of its commit record."""
     lsn: i64 = 0
     replaced = retained.find_replaced(engine, unit) if unit.is_retaining else _NOTHING
-    if replaced:
-        lsn = engine.journal.append(COMMIT, commit_head(unit.number, replaced), b"", b"")
-    elif unit.first_lsn >= 0:
-        lsn = engine.journal.append(COMMIT, number_head(unit.number), b"", b"")
-    _end_unit(engine, unit)
+    if replaced or unit.first_lsn >= 0:
+        lsn = append_commit(engine, unit.number, replaced)
+    apply.end_unit(engine, unit)
     for entry in unit.entries:
         queue = entry.queue
         if queue.deleted:
             continue
-        queue.uncommitted -= 1
         if not entry.is_put:
-            queue.release(entry.slot)
+            apply.commit_get(queue, entry)
             continue
         try:
             _make_visible(engine, queue, entry, lsn)
@@ -108,11 +105,7 @@ def _delete_unneeded_queues(engine: Engine, unit: UnitOfWork) -> None:
 
 def _make_visible(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
     slot: i64 = entry.slot
-    queue.slots.set_state(slot, AVAILABLE)
-    queue.set_visible(slot, lsn)
-    if entry.is_persistent:
-        queue.changed = True
-    queue.link_in_order(slot, False)
+    apply.commit_put(queue, entry, lsn)
     if queue.keeps_retained:
         retained.record_committed(engine, queue, slot, entry.seq)
     if queue.waiting.count > 0 and queue.get_allowed:
@@ -126,17 +119,15 @@ def _make_visible(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
 def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
     """Back out a unit: its puts are removed, its gets return to their positions with a higher back-out count."""
     if unit.first_lsn >= 0:
-        engine.journal.append(BACK_OUT, number_head(unit.number), b"", b"")
-    _end_unit(engine, unit)
+        append_back_out(engine, unit)
+    apply.end_unit(engine, unit)
     for entry in reversed(unit.entries):
         queue = entry.queue
         if queue.deleted:
             continue
-        queue.uncommitted -= 1
         if entry.is_put:
-            queue.depth -= 1
             queue.counters.puts_backed_out += 1
-            queue.release(entry.slot)
+            apply.back_out_put(queue, entry)
             continue
         try:
             _return_to_queue(engine, queue, entry)
@@ -149,14 +140,9 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
 
 
 def _return_to_queue(engine: Engine, queue: Queue, entry: Entry) -> None:
-    queue.slots.set_state(entry.slot, AVAILABLE)
-    queue.slots.count_backout(entry.slot)
-    queue.depth += 1
     queue.counters.backed_out += 1
     engine.counters.backed_out_messages += 1
-    if entry.is_persistent:
-        queue.changed = True
-    queue.link_in_order(entry.slot, True)
+    apply.back_out_get(queue, entry)
 
 
 def serve_returned(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
@@ -187,18 +173,11 @@ def serve_all(engine: Engine, queue: Queue) -> None:
                 engine.woken.append(request)
 
 
-def _end_unit(engine: Engine, unit: UnitOfWork) -> None:
-    unit.state = ENDED
-    engine.units_of_work.pop(unit.number, None)
-
-
 def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
     """Prepare a unit (first phase). From now on only its coordinator ends it, also after a restart."""
-    if unit.first_lsn < 0:
-        unit.first_lsn = engine.journal.end_lsn()
-    unit.xid = xid
-    unit.state = PREPARED
-    return engine.journal.append(PREPARE, number_head(unit.number) + xid, b"", b"")
+    lsn: i64 = append_prepare(engine, unit, xid)
+    apply.prepare(unit, xid)
+    return lsn
 
 
 def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | None:

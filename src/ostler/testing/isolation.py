@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.client.api.connection import connect
-from ostler.engine import objects
+from ostler.engine import apply, objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.queue.queue import Queue
@@ -94,7 +94,7 @@ class Baseline:
                 queue = engine.queues.get(definition.name)
                 lsn = objects.delete_queue(engine, queue) if queue is not None else 0
             else:
-                lsn = objects.delete(engine, objects.table_type(definition), definition.name)
+                lsn = objects.delete(engine, apply.table_type(definition), definition.name)
             manager.wake()
         manager.writer.wait_durable(lsn)
 

@@ -15,7 +15,7 @@ from tests.world.simulated_disk import SimulatedDisk
 from ostler.command.admin.context import ChannelStatus, CommandContext, ListenerStatus, ManagerStatus
 from ostler.command.dump.dump import DumpOptions, ScriptLayout, dump
 from ostler.command.mqsc.script import ScriptCounts, run_script
-from ostler.engine import objects
+from ostler.engine import apply, objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, has, subtype_of
 from ostler.model.cipher_specs import cipher_specs
@@ -249,7 +249,7 @@ def worlds(draw: st.DrawFn) -> World:
     """A queue manager to which all sorts of things were done."""
     world = World()
     for gone in draw(st.lists(st.sampled_from(SYSTEM), max_size=3, unique_by=id)):
-        objects.delete(world.engine, objects.table_type(gone), gone.name)
+        objects.delete(world.engine, apply.table_type(gone), gone.name)
     for made in draw(st.lists(definitions(), max_size=20)):
         _try_define(world, made, False)
     for definition in draw(st.lists(st.sampled_from([*SYSTEM, world.engine.manager]), max_size=5, unique_by=id)):

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from ostler.command.admin.in_use import check_not_in_use
-from ostler.engine import objects
+from ostler.engine import apply, objects
 from ostler.engine.core import Engine
 from ostler.engine.events import triggers
 from ostler.engine.inquire import identifier
@@ -172,7 +172,7 @@ def define_object(
     its creation time. Without `force` a change that affects open handles is rejected.
     """
     definition = _new_object(engine, kind, name, attributes, like)
-    existing = engine.of_type(objects.table_type(definition)).get(name)
+    existing = engine.of_type(apply.table_type(definition)).get(name)
     if kind == ObjectType.TOPIC:
         _check_topic_string_unused(engine, definition)
     if existing is not None:

@@ -7,14 +7,14 @@ from mypy_extensions import i64
 
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing
+from ostler.engine.journal_records import append_publication
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message
 from ostler.engine.pubsub.fan_out import FanOutPlan, SeparateCopy
-from ostler.engine.pubsub.publish_record import Copy, publication_head
+from ostler.engine.pubsub.publish_record import Copy
 from ostler.engine.queue.delivery import deliver, enqueue, put_on_dead_letter_queue
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import PERSISTENT
 from ostler.engine.queue.transmission import transmission_message
-from ostler.engine.recovery.records import PUBLISH
 from ostler.engine.statistics import count_copies
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
@@ -57,12 +57,7 @@ def _make_copies(engine: Engine, copies: list[Copy], plan: FanOutPlan, unit: Uni
             persistent.append(copy)
     lsn: i64 = 0
     if persistent is not None:
-        if unit is not None and unit.first_lsn < 0:
-            unit.first_lsn = engine.journal.end_lsn()
-        stored = plan.stored
-        block = plan.block
-        head = publication_head(unit.number if unit is not None else 0, stored, block, persistent)
-        lsn = engine.journal.append(PUBLISH, head, stored + block if block else stored, plan.body)
+        lsn = append_publication(engine, plan.stored, plan.block, plan.body, persistent, unit)
     _count(engine, plan, persistent)
     for copy in copies:
         visible: i64 = lsn if copy.flags & PERSISTENT else 0

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import Engine
+from ostler.engine.journal_records import append_get
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub.publication_properties import topic_in
 from ostler.engine.pubsub.topic_tree import RetainedSlot, TopicNode
 from ostler.engine.queue.queue import RETAINED_QUEUE, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import AVAILABLE, NONE, PERSISTENT
-from ostler.engine.recovery.records import GET, get_head
 from ostler.engine.unit_of_work import UnitOfWork
 
 
@@ -27,7 +28,7 @@ def record_committed(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
     """Make a committed publication the retained one of its topic. Its commit record removed the predecessor."""
     before = _attach(engine, queue, slot, seq)
     if before is not None and is_available(queue, before):
-        _free_slot(queue, before)
+        apply.get(queue, before.slot)
 
 
 def _attach(engine: Engine, queue: Queue, slot: i64, seq: i64) -> RetainedSlot | None:
@@ -139,12 +140,6 @@ def _remove(engine: Engine, queue: Queue, retained: RetainedSlot) -> bool:
     if not is_available(queue, retained):
         return False
     if queue.slots.flags[retained.slot] & PERSISTENT:
-        engine.journal.append(GET, get_head(0, queue.queue_id, retained.seq), b"", b"")
-    _free_slot(queue, retained)
+        append_get(engine, queue, retained.seq, None)
+    apply.get(queue, retained.slot)
     return True
-
-
-def _free_slot(queue: Queue, retained: RetainedSlot) -> None:
-    queue.unlink(retained.slot)
-    queue.depth -= 1
-    queue.release(retained.slot)

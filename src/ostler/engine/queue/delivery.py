@@ -10,9 +10,11 @@ from __future__ import annotations
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, NO_LIMIT, Engine
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import reports, triggers
+from ostler.engine.journal_records import append_put
 from ostler.engine.message.message import (
     EXPIRY_AT,
     FLAGS_AT,
@@ -30,11 +32,10 @@ from ostler.engine.queue.outbox import find_destination, post
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.retrieval import fail_request, finish_get, property_control, satisfy, try_satisfy
-from ostler.engine.queue.slots import AVAILABLE, GROUPED, NONE, PERSISTENT, PUT_UNCOMMITTED
+from ostler.engine.queue.slots import GROUPED, NONE, PERSISTENT
 from ostler.engine.queue.transmission import transmission_message
 from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, reclaim_space, refuse_full_disk
-from ostler.engine.recovery.records import PUT, put_head
-from ostler.engine.unit_of_work import Entry, UnitOfWork
+from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, DiskFull
 from ostler.model.errors import MQError
@@ -99,10 +100,7 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
     if is_persistent:
         queue.slots.reserve()  # once the record is in the journal, storing the message must not fail
         flags |= PERSISTENT
-        if unit is not None and unit.first_lsn < 0:
-            unit.first_lsn = engine.journal.end_lsn()
-        head = put_head(unit.number if unit is not None else 0, queue.queue_id, seq, flags, expiry_ms, len(properties))
-        lsn = engine.journal.append(PUT, head, md + properties if properties else md, body)
+        lsn = append_put(engine, queue, message, flags, expiry_ms, unit)
     enqueue(engine, queue, message, flags, expiry_ms, unit, lsn)
     return lsn if unit is None else 0
 
@@ -114,14 +112,10 @@ def enqueue(
     md = message.md
     is_persistent: bool = flags & PERSISTENT != 0
     message.put_ms = engine.now_ms
-    queue.depth += 1
+    apply.arrive(queue)
     _count_put(engine, queue, len(message.body), is_persistent)
     if unit is not None:
-        slot: i64 = queue.store(message, flags | PUT_UNCOMMITTED, expiry_ms)
-        unit.entries.append(Entry(queue, slot, message.seq, True, is_persistent))
-        queue.uncommitted += 1
-        if queue.keeps_retained:
-            unit.is_retaining = True
+        apply.put_in_unit(queue, message, flags, expiry_ms, unit, is_persistent)
     else:
         message.visible_lsn = lsn
         make_available(engine, queue, message, flags, expiry_ms)
@@ -150,14 +144,12 @@ def make_available(engine: Engine, queue: Queue, message: Message, flags: i64, e
             request = queue.waiting.first_plain(message.md)
             if request is not None and _hand_over(engine, queue, message, request):
                 return
-        slot: i64 = queue.store(message, flags | AVAILABLE, expiry_ms)
-        queue.link_new(slot)
+        slot: i64 = apply.store(queue, message, flags, expiry_ms)
         serve_waiting(engine, queue, slot, message)
         if not queue.has_available(slot, message.seq):
             return
     else:
-        slot = queue.store(message, flags | AVAILABLE, expiry_ms)
-        queue.link_new(slot)
+        apply.store(queue, message, flags, expiry_ms)
     if queue.trigger_on:
         trigger_after_arrival(engine, queue, message.md)
 

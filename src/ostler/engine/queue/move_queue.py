@@ -8,16 +8,17 @@ from __future__ import annotations
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
+from ostler.engine.journal_records import append_get, append_put
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message, patch_i32
 from ostler.engine.queue.delivery import flush_outbox
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.retrieval import discard_if_expired
-from ostler.engine.queue.slots import GOT_UNCOMMITTED, GROUPED, LOCKED, NONE, PERSISTENT, PUT_UNCOMMITTED
-from ostler.engine.recovery.records import GET, PUT, get_head, put_head
+from ostler.engine.queue.slots import GROUPED, NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
-from ostler.engine.unit_of_work import Entry, UnitOfWork
+from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
@@ -113,30 +114,16 @@ def _put(engine: Engine, source: Queue, slot: i64, target: Queue, message: Messa
     flags: i64 = target.order_flags(i64(read_i32_le(md, PRIORITY_AT))) | (source.slots.flags[slot] & GROUPED)
     if is_persistent:
         flags |= PERSISTENT
-        _begin_logging(engine, unit)
-        head = put_head(unit.number, target.queue_id, seq, flags, expiry_ms, len(message.properties))
-        engine.journal.append(PUT, head, md + message.properties if message.properties else md, message.body)
     moved = Message(md, message.properties, message.body, seq)
     moved.put_ms = message.put_ms
-    target.depth += 1
-    stored: i64 = target.store(moved, flags | PUT_UNCOMMITTED, expiry_ms)
-    unit.entries.append(Entry(target, stored, seq, True, is_persistent))
-    target.uncommitted += 1
+    if is_persistent:
+        append_put(engine, target, moved, flags, expiry_ms, unit)
+    apply.arrive(target)
+    apply.put_in_unit(target, moved, flags, expiry_ms, unit, is_persistent)
 
 
 def _take(engine: Engine, source: Queue, slot: i64, seq: i64, unit: UnitOfWork) -> None:
     is_persistent: bool = source.slots.flags[slot] & PERSISTENT != 0
     if is_persistent:
-        _begin_logging(engine, unit)
-        engine.journal.append(GET, get_head(unit.number, source.queue_id, seq), b"", b"")
-    source.depth -= 1
-    source.unlink(slot)
-    source.slots.set_state(slot, GOT_UNCOMMITTED)
-    source.slots.flags[slot] &= ~LOCKED
-    unit.entries.append(Entry(source, slot, seq, False, is_persistent))
-    source.uncommitted += 1
-
-
-def _begin_logging(engine: Engine, unit: UnitOfWork) -> None:
-    if unit.first_lsn < 0:
-        unit.first_lsn = engine.journal.end_lsn()
+        append_get(engine, source, seq, unit)
+    apply.get_in_unit(source, slot, seq, unit, is_persistent)

@@ -11,11 +11,13 @@ from typing import Final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.conversion.conversion import convert_message
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, NO_LIMIT, Engine
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import reports, triggers
 from ostler.engine.groups import groups
+from ostler.engine.journal_records import append_commit, append_get, append_numbered_get
 from ostler.engine.message.message import (
     BACKOUT_COUNT_AT,
     CCSID_AT,
@@ -43,10 +45,9 @@ from ostler.engine.queue.outbox import post
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.selection import select
-from ostler.engine.queue.slots import AVAILABLE, GOT_UNCOMMITTED, HAS_CURSOR, LOCKED, NONE, PERSISTENT
-from ostler.engine.recovery.records import COMMIT, GET, get_head, number_head
+from ostler.engine.queue.slots import AVAILABLE, HAS_CURSOR, LOCKED, NONE, PERSISTENT
 from ostler.engine.statistics import count_browse, count_get, count_get_failed, count_got
-from ostler.engine.unit_of_work import Entry, UnitOfWork
+from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
@@ -228,8 +229,7 @@ def _finish_joined(engine: Engine, request: GetRequest, queue: Queue) -> None:
             dequeue(engine, request, queue, segments[index], slots[index], index == 0)
             index += 1
         if request.joined_logged:
-            head = number_head(request.joined_unit)
-            request.after_lsn = engine.journal.append(COMMIT, head, b"", b"")
+            request.after_lsn = append_commit(engine, request.joined_unit, [])
     request.joined_unit = 0
     request.joined_logged = False
 
@@ -262,28 +262,23 @@ def dequeue(engine: Engine, request: GetRequest, queue: Queue, message: Message,
     is_persistent: bool = read_i32_le(message.md, PERSISTENCE_AT) == 1
     options: i64 = request.options
     unit: UnitOfWork | None = None
-    queue.depth -= 1
     expiry_ms: i64 = 0
-    if slot != NONE:
+    if slot == NONE:
+        apply.leave(queue)
+    else:
         expiry_ms = queue.slots.expiries[slot]
+        if queue.slots.resident[slot] is None:
+            queue.last_read = message  # once the record is in the journal, removing the message must not read the file
         if options & mq.MQGMO_SYNCPOINT or (is_persistent and options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT):
             unit = engine.unit_of_work_of(request.connection)
-        queue.unlink(slot)
-        if unit is not None:
-            queue.slots.set_state(slot, GOT_UNCOMMITTED)
-            queue.slots.flags[slot] &= ~LOCKED
-            unit.entries.append(Entry(queue, slot, message.seq, False, is_persistent))
-            queue.uncommitted += 1
             if is_persistent:
-                if unit.first_lsn < 0:
-                    unit.first_lsn = engine.journal.end_lsn()
-                engine.journal.append(GET, get_head(unit.number, queue.queue_id, message.seq), b"", b"")
+                append_get(engine, queue, message.seq, unit)
+            apply.get_in_unit(queue, slot, message.seq, unit, is_persistent)
         else:
             if is_persistent:
-                head = get_head(request.joined_unit, queue.queue_id, message.seq)
-                request.after_lsn = engine.journal.append(GET, head, b"", b"")
+                request.after_lsn = append_numbered_get(engine, queue, message.seq, request.joined_unit)
                 request.joined_logged = request.joined_unit != 0
-            queue.release(slot)
+            apply.get(queue, slot)
     age_ms: i64 = count_got(engine, queue, message, is_persistent)
     count_get(engine, request, len(message.body), is_persistent, is_call)
     account = request.handle.account
@@ -323,13 +318,13 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
     except QueueFileDamaged as damage:
         engine.mark_damaged(queue, str(damage))
         return False
-    queue.unlink(slot)
-    queue.depth -= 1
     queue.counters.expired += 1
     engine.counters.expired += 1
+    if slots.resident[slot] is None:
+        queue.last_read = message
     if slots.flags[slot] & PERSISTENT:
-        engine.journal.append(GET, get_head(0, queue.queue_id, seq), b"", b"")
-    queue.release(slot)
+        append_get(engine, queue, seq, None)
+    apply.get(queue, slot)
     if queue.keeps_retained:
         retained.record_removed(engine, message, seq)
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.EXPIRATION_OPTIONS:

@@ -7,7 +7,9 @@ message is put once more with its old sequence number, which restores its positi
 
 from __future__ import annotations
 
+from ostler.engine import apply
 from ostler.engine.core import Engine
+from ostler.engine.journal_records import append_put
 from ostler.engine.message.message import (
     BACKOUT_COUNT_AT,
     EXPIRY_AT,
@@ -20,8 +22,7 @@ from ostler.engine.message.message import (
 )
 from ostler.engine.properties.property_block import encode_block
 from ostler.engine.queue.get_request import GetRequest
-from ostler.engine.queue.slots import AVAILABLE, BACKOUT_SHIFT, GROUPED, PERSISTENT
-from ostler.engine.recovery.records import PUT, put_head
+from ostler.engine.queue.slots import BACKOUT_SHIFT, GROUPED, PERSISTENT
 from ostler.engine.syncpoint import serve_returned
 
 
@@ -43,11 +44,8 @@ def undo_get(engine: Engine, request: GetRequest) -> None:
     is_persistent = _number(md, PERSISTENCE_AT) == 1
     if is_persistent:
         flags |= PERSISTENT
-        head = put_head(0, queue.queue_id, seq, flags, expiry_ms, len(block))
-        message.visible_lsn = engine.journal.append(PUT, head, md + block, request.body)
-    slot = queue.store(message, flags | AVAILABLE, expiry_ms)
-    queue.depth += 1
-    queue.link_in_order(slot, True)
+        message.visible_lsn = append_put(engine, queue, message, flags, expiry_ms, None)
+    slot = apply.put(queue, message, flags, expiry_ms, near_head=True)
     _uncount(engine, request, is_persistent)
     serve_returned(engine, queue, slot, seq)
 

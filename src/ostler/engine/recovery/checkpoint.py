@@ -21,12 +21,12 @@ from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from mypy_extensions import i64
 
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, QUEUES_PATH, Engine, queue_path
+from ostler.engine.journal_records import append_get, append_prepare, append_put
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import lasting_flags
 from ostler.engine.recovery.checkpoint_reserve import QUEUE_BYTES
 from ostler.engine.recovery.checkpoint_space import definition_count
-from ostler.engine.recovery.records import GET, PREPARE, PUT, get_head, number_head, put_head
 from ostler.engine.recovery.snapshot import (
     FilesUnrelated,
     Snapshot,
@@ -358,11 +358,11 @@ def _relog(engine: Engine, unit: UnitOfWork) -> None:
             if engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
                 return
             if not entry.is_put:
-                engine.journal.append(GET, get_head(unit.number, entry.queue.queue_id, entry.seq), b"", b"")
+                append_get(engine, entry.queue, entry.seq, unit)
             elif not _relog_put(engine, unit, entry):
                 return
     if engine.journal.room_bytes() >= JOURNAL_MARGIN_BYTES:
-        engine.journal.append(PREPARE, number_head(unit.number) + unit.xid, b"", b"")
+        append_prepare(engine, unit, unit.xid)
         unit.first_lsn = first
 
 
@@ -371,15 +371,8 @@ def _relog_put(engine: Engine, unit: UnitOfWork, entry: Entry) -> bool:
     message = queue.load(entry.slot)
     if engine.journal.room_bytes() < message.size_bytes() + JOURNAL_MARGIN_BYTES:
         return False
-    head = put_head(
-        unit.number,
-        queue.queue_id,
-        entry.seq,
-        lasting_flags(queue.slots.flags[entry.slot]),
-        queue.slots.expiries[entry.slot],
-        len(message.properties),
-    )
-    engine.journal.append(PUT, head, message.md + message.properties, message.body)
+    flags: i64 = lasting_flags(queue.slots.flags[entry.slot])
+    append_put(engine, queue, message, flags, queue.slots.expiries[entry.slot], unit)
     return True
 
 

@@ -10,9 +10,10 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import Engine
+from ostler.engine.journal_records import append_image_begin, append_image_end, append_image_message
 from ostler.engine.message.message import Message
-from ostler.engine.objects import apply_clear
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.publish_record import read_publication
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
@@ -20,9 +21,7 @@ from ostler.engine.queue.slots import (
     AVAILABLE,
     GOT_UNCOMMITTED,
     PERSISTENT,
-    PUT_UNCOMMITTED,
     STATE_MASK,
-    Slots,
     lasting_flags,
 )
 from ostler.engine.recovery.records import (
@@ -38,8 +37,6 @@ from ostler.engine.recovery.records import (
     PUBLISH,
     PUT,
     PutRecord,
-    number_head,
-    put_head,
     read_get,
     read_number,
     read_put,
@@ -68,7 +65,7 @@ class ImageWriter:
         for unit in engine.units_of_work.values():
             if 0 <= unit.first_lsn < self.begin_lsn:
                 self.begin_lsn = unit.first_lsn
-        engine.journal.append(IMAGE_BEGIN, number_head(queue.queue_id), b"", queue.definition.encode())
+        append_image_begin(engine, queue)
         self.end_lsn: i64 = 0
 
     def step(self) -> bool:
@@ -90,21 +87,13 @@ class ImageWriter:
             is_there: bool = state == AVAILABLE or state == GOT_UNCOMMITTED
             if is_there and flags & PERSISTENT and slots.seqs[slot] < self._next_seq:
                 message = queue.load(slot)
-                head = put_head(
-                    0,
-                    queue.queue_id,
-                    message.seq,
-                    lasting_flags(flags),
-                    slots.expiries[slot],
-                    len(message.properties),
-                )
-                journal.append(IMAGE_MESSAGE, head, message.md + message.properties, message.body)
+                append_image_message(self.engine, queue, message, lasting_flags(flags), slots.expiries[slot])
                 copied += message.size_bytes()
                 self.messages += 1
             self._slot += 1
         if self._slot < len(slots.resident):
             return False
-        self.end_lsn = journal.append(IMAGE_END, number_head(queue.queue_id), b"", b"")
+        self.end_lsn = append_image_end(self.engine, queue)
         return True
 
     def on_durable(self) -> None:
@@ -138,17 +127,7 @@ class MediaRebuild:
         queue.file.close()
         engine.disk.remove(queue.file.path)
         engine.disk.remove(slots_path(queue))
-        queue.file.reset()
-        queue.slots = Slots()
-        queue.groups = {}
-        queue.depth = 0
-        queue.expiring = 0
-        queue.spill = []
-        queue.spill_bytes = 0
-        queue.resident_bytes_persistent = 0
-        queue.unsaved_bytes = 0
-        queue.resident_bytes_nonpersistent = 0
-        queue.release_long_messages()
+        apply.reset(queue)
 
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
         if kind == PUT or kind == IMAGE_MESSAGE:
@@ -173,7 +152,7 @@ class MediaRebuild:
             elif kind == IMAGE_END:
                 self.complete = True
             elif self.began:
-                apply_clear(self.queue)
+                apply.clear(self.queue)
                 self._slot_of = {}
         elif kind == DEFINE and read_number(payload) == self.queue.queue_id and not self.began:
             # Without an image, the queue's whole history is in the journal.
@@ -190,20 +169,18 @@ class MediaRebuild:
             unit = self._unit(record.unit_of_work)
             if unit.state == PREPARED and unit.has(queue, record.seq):
                 return  # written again by a checkpoint
-            slot: i64 = self._store(record, PUT_UNCOMMITTED)
-            unit.entries.append(Entry(queue, slot, record.seq, True, True))
+            message = self._message(record)
+            apply.arrive(queue)
+            apply.put_in_unit(queue, message, record.flags, record.expiry_ms, unit, True)
         elif self.began and record.seq not in self._slot_of:
-            slot = self._store(record, AVAILABLE)
-            queue.link_in_order(slot, False)
-            self._slot_of[record.seq] = slot
+            message = self._message(record)
+            self._slot_of[record.seq] = apply.put(queue, message, record.flags, record.expiry_ms)
 
-    def _store(self, record: PutRecord, state: i64) -> i64:
-        queue = self.queue
-        if queue.spill_bytes >= SPILL_BATCH_BYTES:
-            queue.write_spill()
-        queue.depth += 1
-        message = Message(record.md, record.properties, record.body, record.seq)
-        return queue.store(message, record.flags | state, record.expiry_ms)
+    def _message(self, record: PutRecord) -> Message:
+        """Return the message of a record, when the queue's buffers have room for it."""
+        if self.queue.spill_bytes >= SPILL_BATCH_BYTES:
+            self.queue.write_spill()
+        return Message(record.md, record.properties, record.body, record.seq)
 
     def _get(self, payload: bytes) -> None:
         record = read_get(payload)
@@ -219,9 +196,7 @@ class MediaRebuild:
     def _remove(self, seq: i64) -> None:
         slot = self._slot_of.pop(seq, -1)
         if slot >= 0:
-            self.queue.unlink(slot)
-            self.queue.release(slot)
-            self.queue.depth -= 1
+            apply.get(self.queue, slot)
 
     def _unit(self, number: int) -> UnitOfWork:
         unit = self._units.get(number)
@@ -240,14 +215,12 @@ class MediaRebuild:
                 if committed and self.began:
                     self._remove(entry.seq)
                 elif self.began and entry.seq in self._slot_of:
-                    queue.slots.count_backout(self._slot_of[entry.seq])
+                    apply.count_back_out(queue, self._slot_of[entry.seq])
             elif committed and self.began and entry.seq not in self._slot_of:
-                queue.slots.set_state(entry.slot, AVAILABLE)
-                queue.link_in_order(entry.slot, False)
+                apply.commit_put(queue, entry, 0)
                 self._slot_of[entry.seq] = entry.slot
             else:
-                queue.depth -= 1
-                queue.release(entry.slot)
+                apply.back_out_put(queue, entry)
 
     def finish(self) -> int:
         """Attach the messages of open units of work, after the last record. Returns the depth of the queue."""
@@ -258,15 +231,10 @@ class MediaRebuild:
                 self._end(number, False)
                 continue
             for entry in self._units[number].entries:
-                if not entry.is_put:
-                    entry.slot = self._slot_of.get(entry.seq, -1)
-                    if entry.slot < 0:
-                        continue
-                    queue.unlink(entry.slot)
-                    queue.slots.set_state(entry.slot, GOT_UNCOMMITTED)
-                    queue.depth -= 1
-                queue.uncommitted += 1
-                live.entries.append(entry)
+                if entry.is_put:
+                    live.entries.append(entry)
+                elif entry.seq in self._slot_of:
+                    apply.get_in_unit(queue, self._slot_of[entry.seq], entry.seq, live, True)
                 live.is_retaining = live.is_retaining or queue.keeps_retained
             if queue.queue_id in live.missing_queues:
                 live.missing_queues.remove(queue.queue_id)

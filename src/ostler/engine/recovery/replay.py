@@ -11,15 +11,16 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import Engine, queue_path
 from ostler.engine.message.message import Message
-from ostler.engine.objects import apply_clear, apply_define, apply_delete, read_typed_name
+from ostler.engine.objects import read_typed_name
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.end_subscription import delete_orphaned_queues
 from ostler.engine.pubsub.publish_record import read_publication
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
-from ostler.engine.queue.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
+from ostler.engine.queue.slots import AVAILABLE
 from ostler.engine.recovery.checkpoint import (
     CATALOGUE_PATH,
     CATALOGUE_VERSION,
@@ -59,7 +60,8 @@ from ostler.model.definitions import Definition
 from ostler.model.disk import DiskFull
 
 _COMMIT_BYTES: Final = 8  # of a commit that removes nothing
-_NOT_YET: Final = -2  # the slot of a get is found when its unit of work ends
+# The slot of a message that a unit got and that is not there: a later snapshot reflects the end of the unit.
+_ABSENT: Final = -2
 
 
 class JournalInconsistent(Exception):
@@ -120,7 +122,7 @@ class JournalReplay:
             catalogue = read_catalogue(engine.disk)
             check_catalogue(catalogue, manifest, identity)
             for queue_id, definition in catalogue.definitions:
-                apply_define(engine, definition, queue_id)
+                apply.define(engine, definition, queue_id)
                 if queue_id:
                     self._load_queue(engine.queues_by_id[queue_id])
             engine.catalogue_number = catalogue.number
@@ -200,7 +202,7 @@ class JournalReplay:
         elif kind == CLEAR:
             queue = self.engine.queues_by_id.get(read_number(payload))
             if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
-                apply_clear(queue)
+                apply.clear(queue)
                 self.slot_of.pop(queue.queue_id, None)
         self.previous_lsn = lsn
 
@@ -228,18 +230,16 @@ class JournalReplay:
         if record.unit_of_work == 0:
             if lsn <= queue.snapshot_lsn:
                 return
-            slot: i64 = self._store(queue, record, AVAILABLE)
-            queue.link_in_order(slot, False)
-            self._index(queue, record.seq, slot)
+            message = self._message(queue, record)
+            self._index(queue, record.seq, apply.put(queue, message, record.flags, record.expiry_ms))
             self.messages += 1
             return
         unit = self._unit(record.unit_of_work)
         if unit.state == PREPARED and unit.has(queue, record.seq):
             return  # written again by a checkpoint
-        slot = self._store(queue, record, PUT_UNCOMMITTED)
-        queue.uncommitted += 1
-        unit.entries.append(Entry(queue, slot, record.seq, True, True))
-        unit.is_retaining = unit.is_retaining or queue.keeps_retained
+        message = self._message(queue, record)
+        apply.arrive(queue)
+        apply.put_in_unit(queue, message, record.flags, record.expiry_ms, unit, True)
 
     def _is_queue_damaged(self, queue: Queue, number: int) -> bool:
         """Return True when a record cannot be applied because its queue is damaged.
@@ -252,15 +252,13 @@ class JournalReplay:
                 missing.append(queue.queue_id)
         return queue.damaged != ""
 
-    def _store(self, queue: Queue, record: PutRecord, state: i64) -> i64:
+    def _message(self, queue: Queue, record: PutRecord) -> Message:
+        """Return the message of a record, when the queue's buffers have room for it."""
         if queue.spill_bytes >= SPILL_BATCH_BYTES and not self.is_disk_full:
             self._spill(queue)
-        queue.depth += 1
         if self.keeps_bodies:
-            message = Message(record.md, record.properties, record.body, record.seq)
-        else:
-            message = Message(record.md, b"", b"", record.seq)
-        return queue.store(message, record.flags | state, record.expiry_ms)
+            return Message(record.md, record.properties, record.body, record.seq)
+        return Message(record.md, b"", b"", record.seq)
 
     def _spill(self, queue: Queue) -> None:
         while True:
@@ -283,9 +281,17 @@ class JournalReplay:
         if record.unit_of_work != 0:
             unit = self._unit(record.unit_of_work)
             if unit.state != PREPARED or not unit.has(queue, record.seq):
-                unit.entries.append(Entry(queue, _NOT_YET, record.seq, False, True))
+                self._get_in_unit(queue, record.seq, unit)
         elif lsn > queue.snapshot_lsn:
             self._remove(queue, record.seq, lsn)
+
+    def _get_in_unit(self, queue: Queue, seq: i64, unit: UnitOfWork) -> None:
+        known = self._slots(queue)
+        slot = known.pop(seq, _ABSENT)
+        if slot == _ABSENT:
+            unit.entries.append(Entry(queue, _ABSENT, seq, False, True))
+        else:
+            apply.get_in_unit(queue, slot, seq, unit, True)
 
     def _commit(self, lsn: i64, number: int) -> None:
         unit = self.units.pop(number, None)
@@ -299,18 +305,16 @@ class JournalReplay:
             if counts and unit.first_lsn < queue.replay_lsn:
                 queue.replay_lsn = unit.first_lsn  # its snapshot does not reflect the unit
             if not entry.is_put:
-                if counts:
-                    self._remove(queue, entry.seq, lsn)
-                continue
-            queue.uncommitted -= 1
-            if counts:
-                queue.slots.set_state(entry.slot, AVAILABLE)
-                queue.link_in_order(entry.slot, False)
+                if entry.slot != _ABSENT:
+                    apply.commit_get(queue, entry)
+                elif counts:
+                    raise _missing(queue, entry.seq, lsn)
+            elif counts:
+                apply.commit_put(queue, entry, 0)
                 self._index(queue, entry.seq, entry.slot)
                 self.messages += 1
             else:
-                queue.depth -= 1
-                queue.release(entry.slot)
+                apply.back_out_put(queue, entry)  # the snapshot has the message
 
     def _replace(self, lsn: i64, payload: bytes) -> None:
         """Remove retained publications that those of the unit replaced."""
@@ -328,18 +332,15 @@ class JournalReplay:
             if queue.deleted or queue.damaged:
                 continue
             if entry.is_put:
-                queue.uncommitted -= 1
-                queue.depth -= 1
-                queue.release(entry.slot)
+                apply.back_out_put(queue, entry)
+            elif entry.slot != _ABSENT:
+                apply.back_out_get(queue, entry, lsn > queue.snapshot_lsn)
+                self._index(queue, entry.seq, entry.slot)
             elif lsn > queue.snapshot_lsn:
-                slot: i64 = self._find(queue, entry.seq, lsn)
-                queue.slots.count_backout(slot)
-                queue.changed = True
+                raise _missing(queue, entry.seq, lsn)
 
     def _prepare(self, payload: bytes) -> None:
-        unit = self._unit(read_number(payload))
-        unit.state = PREPARED
-        unit.xid = payload[8:]
+        apply.prepare(self._unit(read_number(payload)), payload[8:])
 
     def _define(self, lsn: i64, payload: bytes) -> None:
         engine = self.engine
@@ -351,7 +352,7 @@ class JournalReplay:
         except ValueError as error:
             raise JournalInconsistent(f"the record before LSN {lsn} has {error}", lsn) from None
         is_new: bool = queue_id != 0 and queue_id not in engine.queues_by_id
-        apply_define(engine, definition, queue_id)
+        apply.define(engine, definition, queue_id)
         if is_new:
             queue = engine.queues_by_id[queue_id]
             queue.snapshot_lsn = lsn
@@ -368,13 +369,13 @@ class JournalReplay:
             self.deleted[queue_id] = queue_path(name, queue_id)
         if lsn <= engine.catalogue_lsn:
             return
-        engine.catalogue_changed = True
         if object_type == ObjectType.QLOCAL:
+            engine.catalogue_changed = True
             queue = engine.queues_by_id.get(queue_id)
             if queue is not None:
-                engine.remove_queue(queue)
+                apply.delete_queue(engine, queue)
         else:
-            apply_delete(engine, object_type, name)
+            apply.delete(engine, object_type, name)
 
     # -- finding messages ---------------------------------------------------------------
 
@@ -383,24 +384,19 @@ class JournalReplay:
         if known is not None:
             known[seq] = slot
 
-    def _find(self, queue: Queue, seq: i64, lsn: i64) -> i64:
+    def _slots(self, queue: Queue) -> dict[int, int]:
+        """Return the slots of available messages by sequence number."""
         known = self.slot_of.get(queue.queue_id)
         if known is None:
             known = _available_slots(queue)
             self.slot_of[queue.queue_id] = known
-        slot = known.get(seq)
-        if slot is None:
-            raise JournalInconsistent(
-                f"the record before LSN {lsn} removes message {seq} of queue {queue.name}, which is not there", lsn
-            )
-        return slot
+        return known
 
     def _remove(self, queue: Queue, seq: i64, lsn: i64) -> None:
-        slot: i64 = self._find(queue, seq, lsn)
-        del self.slot_of[queue.queue_id][seq]
-        queue.unlink(slot)
-        queue.release(slot)
-        queue.depth -= 1
+        slot = self._slots(queue).pop(seq, _ABSENT)
+        if slot == _ABSENT:
+            raise _missing(queue, seq, lsn)
+        apply.get(queue, slot)
 
     # -- the end ---------------------------------------------------------------
 
@@ -415,8 +411,8 @@ class JournalReplay:
             entries: list[Entry] = []
             for entry in unit.entries:
                 if not entry.queue.deleted and not entry.queue.damaged:
-                    if not entry.is_put and entry.slot == _NOT_YET:
-                        self._reattach_get(entry)
+                    if entry.slot == _ABSENT:
+                        raise _missing(entry.queue, entry.seq, 0)
                     if unit.first_lsn < entry.queue.replay_lsn:
                         entry.queue.replay_lsn = unit.first_lsn
                     entries.append(entry)
@@ -435,14 +431,11 @@ class JournalReplay:
         retained.rebuild(engine)
         delete_orphaned_queues(engine)
 
-    def _reattach_get(self, entry: Entry) -> None:
-        """Attach a message that was got under syncpoint to its unit of work again."""
-        queue = entry.queue
-        entry.slot = self._find(queue, entry.seq, 0)
-        queue.unlink(entry.slot)
-        queue.slots.set_state(entry.slot, GOT_UNCOMMITTED)
-        queue.depth -= 1
-        queue.uncommitted += 1
+
+def _missing(queue: Queue, seq: i64, lsn: i64) -> JournalInconsistent:
+    return JournalInconsistent(
+        f"the record before LSN {lsn} removes message {seq} of queue {queue.name}, which is not there", lsn
+    )
 
 
 def _available_slots(queue: Queue) -> dict[int, int]:

@@ -12,6 +12,7 @@ from zlib import crc32
 from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from mypy_extensions import i64
 
+from ostler.engine import apply
 from ostler.engine.core import Engine, queue_path
 from ostler.engine.message.message import Message
 from ostler.engine.queue.queue import Queue
@@ -272,7 +273,6 @@ def load(disk: Disk, identity: bytes, queue: Queue, listed_number: i64, checkpoi
 
 
 def _load_rows(queue: Queue, stored: StoredSnapshot, with_nonpersistent: bool) -> None:
-    slots = queue.slots
     data = stored.data
     order = rows_by_seq(stored)
     for at in order:
@@ -281,20 +281,15 @@ def _load_rows(queue: Queue, stored: StoredSnapshot, with_nonpersistent: bool) -
             queue.changed = True  # the next snapshot must not contain these again
             if not with_nonpersistent:
                 continue
-        extent: i64 = read_i64_le(data, at + 40)
-        slot: i64 = slots.take_stored(
+        apply.restore(
+            queue,
             read_i64_le(data, at),
-            flags | AVAILABLE,
+            flags,
             read_i64_le(data, at + 16),
             read_i64_le(data, at + 24),
             read_i64_le(data, at + 32),
-            extent,
+            read_i64_le(data, at + 40),
         )
-        queue.file.claim(extent)
-        if slots.expiries[slot] != 0:
-            queue.expiring += 1
-        queue.link_new(slot)
-        queue.depth += 1
     queue.file.finish_claims()
 
 
