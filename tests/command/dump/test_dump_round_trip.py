@@ -69,14 +69,18 @@ SCRIPTS = (ScriptLayout.MQSC, ScriptLayout.ONE_LINE, ScriptLayout.TWO_LINES)
 class Memory(Journal):
     """A journal that is durable at once and forgets all."""
 
+    def __init__(self) -> None:
+        self._lsn = 0
+
     def append(self, kind: i64, head: bytes, descriptor: bytes, body: bytes) -> i64:
-        return 1
+        self._lsn += 1
+        return self._lsn
 
     def end_lsn(self) -> i64:
-        return 1
+        return self._lsn
 
     def durable_lsn(self) -> i64:
-        return 1
+        return self._lsn
 
     def room_bytes(self) -> i64:
         return 1 << 40
