@@ -66,7 +66,7 @@ class TopicTreeManager:
         self._generation = 0
         self._own = self.topics()
         """The number of topics it has from the start."""
-        shown = sum("TPSTATUS(" in line for line in self.manager.mqsc("DISPLAY TPSTATUS('#')"))
+        shown = sum("TOPICSTR(" in line for line in self.manager.mqsc("DISPLAY TPSTATUS('#')"))
         self._hidden = self._own - shown
         """The number of system topics, which no wildcard above them shows."""
         self.memory_per_topic = 0.0
