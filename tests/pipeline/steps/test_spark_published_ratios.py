@@ -81,7 +81,7 @@ def test_ratios_are_not_of_rates_alone(spark: SparkSession) -> None:
     cores = ("pubsub-multi-cores-np", "pubsub-multi-cores-np")
     assert _ratio(spark, *cores, 2048, 2048, "4", MESSAGES) == pytest.approx(86317 / 48088)
     found = {(row["subject"], row["metric"]) for row in _found(spark)}
-    assert ("persistent to nonpersistent", RESPONSE_TIME) in found
+    assert ("trusted to standard", RESPONSE_TIME) in found
     assert ("TLS to plain", PROCESSOR_TIME) in found
     assert {"JMS to MQI", "publish/subscribe to point-to-point", "own reply queues to a common one"} <= {
         subject for subject, _ in found
