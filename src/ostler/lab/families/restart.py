@@ -40,6 +40,8 @@ class Restarts(ReadyLoad):
     A restart may take longer than a window, so it counts in the phase in which it began.
     """
 
+    is_one_by_one = True
+
     drain_seconds_max = 600.0
 
     def __init__(self, point_spec: PointSpec) -> None:

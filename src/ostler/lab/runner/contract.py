@@ -187,6 +187,9 @@ class ReadyLoad(ABC):
     point_spec: PointSpec
     measured_seconds_least: float = 0.0
     """The least length of the window, where the settings have a shorter one: the event that is measured takes it."""
+    is_one_by_one: bool = False
+    """Operations of one client follow one another, and one of them may outlast the window: then the rate is that of the
+    time that all of them took."""
     drain_seconds_max: float = 120.0
     """How long `run` may take beyond its timeline."""
 

@@ -164,14 +164,17 @@ class PointMeasurement:
         doubts += _agreement(ready.check_counts(counted), last_second)
         doubts += _emptiness(ready.point_spec, counted, last_second)
         segments[IN_WINDOW].add(doubts)
+        measured_seconds = timeline.measured_seconds
+        if ready.is_one_by_one and ready.point_spec.clients == 1:
+            measured_seconds = max(measured_seconds, _busy_seconds(counted, ready.point_spec.main_operation))
         edges = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
         # The measured phase is committed last: a point counts as finished when its measured phase exists.
         for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
             at = began + timedelta(microseconds=(edges[number] - timeline.begin_ns) / 1000)
-            seconds = (edges[number + 1] - edges[number]) / _SECOND_NS
+            seconds = measured_seconds if number == IN_WINDOW else (edges[number + 1] - edges[number]) / _SECOND_NS
             segments[number].commit(self._row(ready.point_spec, step, at, seconds))
         names = tuple(dict.fromkeys(each.name.partition(":")[0] for each in doubts if each.kind == "flag"))
-        return _outcome(ready.point_spec, contestant, step, point, counted, timeline.measured_seconds, names)
+        return _outcome(ready.point_spec, contestant, step, point, counted, measured_seconds, names)
 
     def _row(self, point_spec: PointSpec, step: Step, began: datetime, seconds: float) -> PhaseRow:
         parameters = {name: str(value) for name, value in step.points.items()}
@@ -275,6 +278,12 @@ def _emptiness(point_spec: PointSpec, counted: Sequence[WorkerCounts], second: i
         return []
     text = f"no {point_spec.main_operation} ended within the window: it was too short, or everything stood still"
     return [EventRow(second, "flag", "nothing-ended", text, 0.0)]
+
+
+def _busy_seconds(counted: Sequence[WorkerCounts], operation: str) -> float:
+    """Return the time that operations of the measured phase took, one after the other."""
+    phases = [each.phases[IN_WINDOW].operation(operation) for each in counted]
+    return sum(found.total_ns for phase in phases for found in phase.seconds.values()) / _SECOND_NS
 
 
 def _outcome(

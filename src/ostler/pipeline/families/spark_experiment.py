@@ -138,6 +138,8 @@ class SparkExperiment(Experiment):
 class _Turn(ReadyTask):
     """The turn of one contestant in the process of all."""
 
+    is_one_by_one = True
+
     drain_seconds_max = _ROUND_SECONDS_MAX
 
     def __init__(

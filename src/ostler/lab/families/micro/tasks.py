@@ -147,6 +147,8 @@ class _Running:
 class _Kept(ReadyTask):
     """A task that stays for the next repetition, unless it failed: then its process ends."""
 
+    is_one_by_one = True
+
     # A round may display a hundred thousand queues.
     drain_seconds_max = _MAKE_SECONDS_MAX
 
