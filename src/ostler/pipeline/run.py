@@ -108,7 +108,7 @@ class _Plan:
 
 @dataclass
 class _Reports:
-    """What is told while tables are made: a line for each, and how many there are already."""
+    """Progress while tables are made: a line for each, and how many there are already."""
 
     report: Report | None
     progress: Progress | None = None

@@ -191,7 +191,7 @@ class ReadyLoad(ABC):
     """Operations of one client follow one another, and one of them may outlast the window: then the rate is that of the
     time that all of them took."""
     drain_seconds_max: float = 120.0
-    """How long `run` may take beyond its timeline."""
+    """The time that `run` may take beyond its timeline."""
 
     @abstractmethod
     def processes(self) -> Sequence[WatchedProcess]:

@@ -65,7 +65,7 @@ class Context:
 
     @cached_property
     def disclosures(self) -> dict[str, Disclosure]:
-        """What runs disclose of themselves, by run."""
+        """Disclosures by run."""
         rows: dict[str, list[DisclosureRow]] = defaultdict(list)
         for row in self.tables.disclosures:
             rows[row.run].append(row)

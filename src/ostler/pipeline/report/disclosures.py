@@ -1,4 +1,4 @@
-"""What a run discloses of itself: how it differs from the run of the published report, its workload and configuration.
+"""Disclosures of a run: how it differs from the run of the published report, its workload and configuration.
 
 `disclosure_of` is the only function that knows where these are kept: in the table of disclosures, which is made from
 manifests. Runs that were made before manifests kept them are described by the catalogue, and say so.

@@ -65,7 +65,7 @@ class EntrantRow:
 
 @dataclass(frozen=True)
 class DisclosureRow:
-    """What must be said beside the figures of a run. `kind` is stand-in, left-out, deviation, configuration or
+    """A disclosure that stands beside the figures of a run. `kind` is stand-in, left-out, deviation, configuration or
     workload."""
 
     run: str

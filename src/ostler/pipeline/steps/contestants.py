@@ -18,7 +18,7 @@ OUR_LIBRARY: Final = "ostler.connect"
 CHANNEL_OPTIONS: Final = ("batch_size", "channels", "cipher_spec", "messages", "round_trip_ms")
 """Options of message channels, which one queue manager does not have."""
 LEAN, LIBRARY, PROBE = "lean", "library", "probe"
-"""What makes the requests: compiled frames of the laboratory, a library of Python, or a probe of a limit."""
+"""The maker of requests: compiled frames of the laboratory, a library of Python, or a probe of a limit."""
 _PEER: Final = "peer"
 _LIMIT: Final = "limit"
 

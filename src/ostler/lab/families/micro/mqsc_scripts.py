@@ -255,7 +255,7 @@ class PeakMemory:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a process printed: the number of its lines, the end of the last ones, its time and its highest memory."""
+    """The output of a process: the number of its lines, the end of the last ones, its time and its highest memory."""
 
     lines: int
     last: bytes
