@@ -127,7 +127,7 @@ class Stage:
         return True
 
     def errors(self) -> str:
-        """What the jobs said last on standard error."""
+        """Return the last words of the jobs on standard error."""
         return (self.place / "job.err").read_text()[-4000:]
 
     def output(self) -> list[str]:

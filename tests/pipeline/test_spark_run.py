@@ -27,7 +27,7 @@ from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake
-from ostler.pipeline.lake.tables import BRONZE, DISCLOSURE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
+from ostler.pipeline.lake.tables import BRONZE, CONTESTANT, DISCLOSURE, PEAK, POINT, PUBLISHED, REJECTED, RUN
 from ostler.pipeline.lake.validation import validate_runs, violations_in
 from ostler.pipeline.run import PipelineOutcome, run_pipeline
 from ostler.pipeline.spark.spark_errors import spark_sentence
@@ -121,8 +121,8 @@ def test_all_runs_that_can_be_read_are_taken(taken: tuple[Site, PipelineOutcome]
     assert dict(first["parameters"]) == {"is_quick": "true", "repetitions": "2", "peers": ""}
     assert first["flags"] == ["noise: The same work took longer."]
     assert json.loads(first["environment"])["kernel"] == {"release": "6.1"}
-    assert lake.rows(ENTRANT) == 4
-    drivers = {row["contestant"]: row["driver"] for row in lake.read(ENTRANT).to_pylist()}
+    assert lake.rows(CONTESTANT) == 4
+    drivers = {row["contestant"]: row["driver"] for row in lake.read(CONTESTANT).to_pylist()}
     assert drivers == {"Ostler": "lean", "bare ping-pong": "probe"}
     told = [row for row in lake.read(DISCLOSURE).to_pylist() if row["run"] == "run-1"]
     assert {(row["kind"], row["position"], row["name"], row["text"]) for row in told} == {
@@ -244,9 +244,9 @@ def test_a_run_that_went_on_is_taken_again_and_damage_is_set_aside(copied: Site)
 def test_tables_that_other_steps_made_are_made_again(copied: Site) -> None:
     """Without the runs, which may be gone. The first steps had the version of the lake in place of that of a run."""
     before = open_lake(copied.lake)
-    whole = [before.read(table).to_pylist() for table in (RUN, ENTRANT)]
+    whole = [before.read(table).to_pylist() for table in (RUN, CONTESTANT)]
     assert {row["version"] for row in whole[0]} == {"0.1.0"}
-    for table in (RUN, ENTRANT):
+    for table in (RUN, CONTESTANT):
         (part,) = before.parts_of(table)
         (path,) = (copied.lake / part.path).glob("*.parquet")
         path.with_name(f".{path.name}.crc").unlink()
@@ -262,7 +262,7 @@ def test_tables_that_other_steps_made_are_made_again(copied: Site) -> None:
     outcome = run_pipeline(lambda rows: copied.spark, copied.lake, [copied.runs], report=told.append, gold=())
     assert (outcome.is_changed, outcome.taken, told[0].partition(":")[0]) == (True, (), "Tables are made again")
     after = outcome.snapshot
-    for rows, table in zip(whole, (RUN, ENTRANT), strict=True):
+    for rows, table in zip(whole, (RUN, CONTESTANT), strict=True):
         assert sorted(after.read(table).to_pylist(), key=repr) == sorted(rows, key=repr)
     assert rows_by_key(after, ["run-1", "run-2"]) == rows_by_key(before, ["run-1", "run-2"])
     told_before, told_after = (sorted(each.read(DISCLOSURE).to_pylist(), key=repr) for each in (before, after))

@@ -70,7 +70,7 @@ def kill_everything(process: subprocess.Popen[bytes]) -> None:
 
 
 def killed_at(root: Path, moment: str) -> bool:
-    """Whether it was killed when a file was there; else it had ended before that was seen."""
+    """Return True when it was killed while a file was there; else it had ended before that was seen."""
     process = subprocess.Popen(command(root), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     waiting = threading.Event()
     try:

@@ -25,14 +25,14 @@ from ostler.pipeline.lake.lake import LakeSnapshot
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.lake_frames import FEW_ROWS, read_table, write_table
 from ostler.pipeline.lake.run_files import CheckedFiles, FoundRun, RejectedRun, check_files, find_runs
-from ostler.pipeline.lake.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN, SECOND, LakeTable
+from ostler.pipeline.lake.tables import BRONZE, CONTESTANT, POINT, PUBLISHED, REJECTED, RUN, SECOND, LakeTable
 from ostler.pipeline.spark.spark_errors import spark_error_context
 from ostler.pipeline.steps import ingest, published
 from ostler.pipeline.steps.gold import GOLD_STEPS, Frames, GoldStep, gold_frames
 from ostler.pipeline.steps.over_time import over_time
 from ostler.pipeline.steps.points import broken_points, points, timed_operations
 
-STEPS: Final = 6
+STEPS: Final = 7
 """Incremented when the steps make other tables of the same samples: all but bronze is then made again.
 
 1: the first. 2: samples beyond the window count by the window's share; runs keep their version. 3: message channels. 4:
@@ -298,7 +298,7 @@ def _make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], r
     points."""
     now = change.now
     tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
-    tables |= {each.name: read_table(spark, now, each) for each in (RUN, ENTRANT)}
+    tables |= {each.name: read_table(spark, now, each) for each in (RUN, CONTESTANT)}
     listed = now.read(RUN, ["run", "scenario"]).to_pylist() + change.before.read(RUN, ["run", "scenario"]).to_pylist()
     scenarios = sorted({row["scenario"] for row in listed if row["run"] in runs})
     # Few rows, from one pass over all samples, used twice: those that keep the rules, and those that do not.

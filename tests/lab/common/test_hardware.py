@@ -1,4 +1,4 @@
-"""What the hardware below a run is said to be: read from the real kernel, and timed on a real directory."""
+"""The description of the hardware below a run: read from the real kernel, and timed on a real directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distributed queuing reads from its scenarios: every scenario, every step, full and quick."""
+"""Loads of distributed queuing from its scenarios: every scenario, every step, full and quick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of points that are not as they were asked for: logs without room, limits with fewer clients."""
+"""Declarations of points that are not as they were asked for: logs without room, limits with fewer clients."""
 
 from __future__ import annotations
 
@@ -49,7 +49,12 @@ def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pyte
     told: list[tuple[int, int]] = []
 
     def prepare(
-        _limits: LimitProbes, _entrant: Contestant, like: LoadSpec, point_spec: PointSpec, _place: Path | None
+        _limits: LimitProbes,
+        _contestant: Contestant,
+        like: LoadSpec,
+        point_spec: PointSpec,
+        _place: Path | None,
+        _distance_ms: float,
     ) -> None:
         told.append((len(like.requesters), point_spec.clients))
 

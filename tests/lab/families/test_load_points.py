@@ -1,4 +1,4 @@
-"""What the load families read from their scenarios: every scenario, every step, full and quick."""
+"""Loads of the load families from their scenarios: every scenario, every step, full and quick."""
 
 from __future__ import annotations
 

@@ -92,6 +92,13 @@ def test_a_tree_is_filled_emptied_and_filled_again(tree: TopicTreeManager) -> No
     assert tree.fill(30) >= 30
 
 
+def test_a_tree_is_refilled_when_earlier_subscriptions_left_more_topics(tree: TopicTreeManager) -> None:
+    tree.empty(30.0)
+    there = tree.fill(100)
+    assert tree.refill(90, 30.0) == there, "about as many as wanted"
+    assert 40 <= tree.refill(40, 30.0) < 50
+
+
 def test_unused_topics_stay_however_many_there_are(tree: TopicTreeManager) -> None:
     kept = tree.manager.plan.stanzas["TuningParameters"]["TopicNodesKept"]
     assert int(kept) > max(

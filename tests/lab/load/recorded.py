@@ -1,4 +1,4 @@
-"""What drivers and clients have recorded, for tests."""
+"""Records of drivers and clients, for tests."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def timeline_of(seconds: float) -> Timeline:
 
 
 def operations(phases: Iterable[LatencyRecorder]) -> int:
-    """How many operations of all kinds were recorded."""
+    """Return the number of recorded operations of all kinds."""
     rows = [row for phase in phases for row in phase.rows(0)]
     return sum(row.count for row in rows if isinstance(row, OperationRow))
 
 
 def done_in(driver: Driver, seconds: float = 0.0) -> int:
-    """How many operations end in so long: in no time, one of each requester that is driven without threads."""
+    """Return the operations that end in so long: in no time, one of each requester that is driven without threads."""
     return operations(driver.run(timeline_of(seconds), ignore_progress).phases)
 
 

@@ -50,7 +50,7 @@ def server() -> Iterator[AnsweringServer]:
 
 
 class Quiet:
-    """Who watches, and does not mind."""
+    """A watcher that does not mind."""
 
     def on_progress(self, moment: ProgressSample) -> None: ...
 
@@ -67,7 +67,7 @@ def requests(address: tuple[str, int], clients: int, rate_per_second: float = 0.
 
 
 def counted(phases: list[LatencyRecorder], operation: str = ROUND_TRIP) -> list[int]:
-    """How many of an operation, by phase."""
+    """Return the count of an operation, by phase."""
     found = [[row for row in phase.rows(0) if isinstance(row, OperationRow)] for phase in phases]
     return [sum(row.count for row in rows if row.operation == operation) for rows in found]
 
@@ -448,7 +448,7 @@ def test_control_c_does_not_reach_a_driver_that_is_still_starting(tmp_path: Path
 
 
 class Telling(Quiet):
-    """Who lets another thread know that a load is under way."""
+    """A watcher that lets another thread know that a load is under way."""
 
     def __init__(self) -> None:
         self.is_under_way = threading.Event()
@@ -498,7 +498,8 @@ class Counting(LoadWorker[None]):
             self.tally.put()
             self._sent.append(self.due_ns)
         elif self._sent:
-            self.tally.got(self._sent.pop(0), time.perf_counter_ns())
+            due_ns = self._sent.pop(0)
+            self.tally.got(due_ns, due_ns, time.perf_counter_ns())
         else:
             os.sched_yield()
 
@@ -513,6 +514,8 @@ def test_threads_keep_to_a_timeline(rate: float) -> None:
     recorder = driver.run(soon(0.1))
     put, got = sum(counted(recorder.phases, PUT)), sum(counted(recorder.phases, GET))
     assert put == got >= 1
+    beside = [sum(counted(recorder.phases, name)) for name in ("put since call", "get since put")]
+    assert beside == ([put, got] if rate else [0, 0]), "rated operations are timed both ways"
     assert driver.outstanding == 0
     if rate:
         assert put <= 10

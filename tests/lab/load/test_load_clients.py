@@ -23,7 +23,7 @@ def running(clients: int = 1) -> Pace:
 
 
 def fed(client: LoadClient, data: bytes, piecewise: bool, now_ns: int = 0) -> bytes:
-    """What a client answers to bytes that come at once, or one after the other."""
+    """Return the answer of a client to bytes that come at once, or one after the other."""
     if not piecewise:
         return client.receive(data, now_ns)
     return b"".join(client.receive(data[at : at + 1], now_ns) for at in range(len(data)))

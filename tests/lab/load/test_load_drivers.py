@@ -45,7 +45,7 @@ def bare_plan(address: tuple[str, int] | str, clients: int) -> LoadSpec:
 
 
 def done_by(load: Load) -> int:
-    """How many operations drivers in processes do in no time."""
+    """Return the operations that drivers in processes do in no time."""
     return sum(operations(each.phases) for each in load.run(timeline_of(0.0), SilentWatcher()))
 
 

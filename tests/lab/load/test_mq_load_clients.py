@@ -56,7 +56,7 @@ def counters(manager: LabQueueManager) -> dict[str, int]:
 
 
 class Ran:
-    """What a load came to: in the eyes of its driver, and in the queue manager's."""
+    """The outcome of a load: in the eyes of its driver, and in the queue manager's."""
 
     def __init__(self, recorder: PhaseRecorder, grown: dict[str, int], outstanding: int) -> None:
         self.counts: dict[str, int] = {}

@@ -31,7 +31,7 @@ def running(clients: int = 1, main_operation: str = ROUND_TRIP) -> Pace:
 
 
 def fed(client: MqClient, data: bytes, piecewise: bool, now_ns: int = 0) -> bytes:
-    """What a client answers to bytes that come at once, or one after the other."""
+    """Return the answer of a client to bytes that come at once, or one after the other."""
     if not piecewise:
         return client.receive(data, now_ns)
     return b"".join(client.receive(data[at : at + 1], now_ns) for at in range(len(data)))

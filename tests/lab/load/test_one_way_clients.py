@@ -42,8 +42,8 @@ def running(producers: int = 1) -> Pace:
     return pace
 
 
-def body(due_ns: int) -> bytes:
-    return due_ns.to_bytes(8, "big") + bytes(SIZE - 8)
+def body(due_ns: int, put_ns: int = 0) -> bytes:
+    return due_ns.to_bytes(8, "big") + put_ns.to_bytes(8, "big") + bytes(SIZE - 16)
 
 
 def fed(client: LoadClient, data: bytes, piecewise: bool, now_ns: int) -> bytes:
@@ -53,7 +53,7 @@ def fed(client: LoadClient, data: bytes, piecewise: bool, now_ns: int) -> bytes:
 
 
 def measured(pace: Pace, operation: str) -> tuple[int, int]:
-    """How many there were in the measured window, and how long they took together."""
+    """Return the count of an operation in the measured window, and the time that all took together."""
     for row in pace.recorder.phases[MEASURED].rows(0):
         if isinstance(row, OperationRow) and row.operation == operation:
             return row.count, row.total_ns
@@ -67,7 +67,7 @@ def check_producer(client: LoadClient, told: bytes, piecewise: bool) -> bytes:
     sent = client.begin(2000)
     assert body(2000) in sent
     assert (pace.outstanding, measured(pace, PUT)) == (1, (0, 0))
-    assert body(2100) in fed(client, told, piecewise, 2100), "the next, due when this one was done"
+    assert body(2100, 2100) in fed(client, told, piecewise, 2100), "the next, due when this one was done"
     assert (pace.outstanding, measured(pace, PUT)) == (2, (1, 100))
     return sent
 
@@ -249,11 +249,32 @@ def test_activemq(piecewise: bool, kept: bool) -> None:
 
 
 def test_messages_of_another_size_are_told() -> None:
-    with pytest.raises(LoadFailed, match="no room for the time"):
-        OneWay(running(), 7)
+    with pytest.raises(LoadFailed, match="no room for the times"):
+        OneWay(running(), 15)
     way = OneWay(running(), SIZE)
     with pytest.raises(LoadFailed, match="21 bytes arrived, and 20 were due"):
         way.got(bytes(SIZE + 1), 0)
+
+
+@pytest.mark.parametrize("since_put", [False, True], ids=["on schedule", "since the put"])
+def test_rated_messages_are_timed_from_the_due_time_and_from_the_put(since_put: bool) -> None:
+    pace = Pace(Pacing(PUT, 1.0, since_put=since_put))
+    pace.begin_timeline(Timeline(0, 0, 1_000_000, 1_000_000), 1)
+    way = OneWay(pace, SIZE)
+    way.got(way.body(2000, 2300), 3000)
+    since_due, from_put = (1, 1000), (1, 700)
+    if since_put:
+        assert (measured(pace, GET), measured(pace, "get since due")) == (from_put, since_due)
+    else:
+        assert (measured(pace, GET), measured(pace, "get since put")) == (since_due, from_put)
+
+
+def test_messages_that_follow_one_another_are_timed_once() -> None:
+    pace = running()
+    way = OneWay(pace, SIZE)
+    way.got(way.body(2000, 2300), 3000)
+    assert measured(pace, GET) == (1, 1000)
+    assert measured(pace, "get since put") == (0, 0)
 
 
 def test_a_protocol_without_one_way_clients_is_told() -> None:

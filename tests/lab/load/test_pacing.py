@@ -187,6 +187,13 @@ class TestSinceThePut:
             }
             assert totals == ({"round trip": 70, SINCE_DUE: 90} if since_put else {"round trip": 90, SINCE_PUT: 70})
 
-    def test_only_rated_round_trips_have_two_times(self) -> None:
+    def test_only_rated_operations_have_two_times(self) -> None:
         assert Pacing().beside == ""
-        assert Pacing(main_operation="put", rate_per_second=1.0).beside == ""
+        assert Pacing().beside_of("get") == ""
+        assert Pacing(rate_per_second=1.0, is_timed_once=True).beside == ""
+
+    def test_each_operation_has_a_name_of_its_own_for_the_other_time(self) -> None:
+        rated = Pacing(main_operation="put", rate_per_second=1.0)
+        assert (rated.beside, rated.beside_of("get")) == ("put since call", "get since put")
+        paced = Pacing(main_operation="put", rate_per_second=1.0, since_put=True)
+        assert (paced.beside, paced.beside_of("get")) == ("put since due", "get since due")

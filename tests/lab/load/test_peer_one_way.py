@@ -51,7 +51,7 @@ def totals(recorder: PhaseRecorder) -> dict[str, int]:
 
 
 def counted(wanted: LoadSpec) -> dict[str, int]:
-    """How many operations there were, in a moment."""
+    """Return the operations of a moment."""
     driver = start_driver(wanted)
     try:
         found = totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), ignore_progress))

@@ -51,8 +51,8 @@ def running() -> Pace:
     return pace
 
 
-def body(due_ns: int) -> bytes:
-    return due_ns.to_bytes(8, "big") + bytes(SIZE - 8)
+def body(due_ns: int, put_ns: int = 0) -> bytes:
+    return due_ns.to_bytes(8, "big") + put_ns.to_bytes(8, "big") + bytes(SIZE - 16)
 
 
 def totals(rows: Iterator[object]) -> dict[str, int]:
@@ -172,7 +172,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
 
 
 def counted(wanted: LoadSpec) -> dict[str, int]:
-    """How many operations there were, in a moment."""
+    """Return the operations of a moment."""
     driver = start_driver(wanted)
     try:
         recorder = driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), ignore_progress)

@@ -96,7 +96,7 @@ def test_one_way_messages_arrive_and_producers_wait_for_that(base: LoadSpec) -> 
 
 @pytest.mark.parametrize("unit", [1, 3, 1000])
 def test_consumers_commit_several_messages_at_a_time(manager: LabQueueManager, base: LoadSpec, unit: int) -> None:
-    """What is left of a unit is committed as well: nothing comes back."""
+    """The rest of a unit is committed as well: nothing comes back."""
     load = replace(base, kind=spec.ONE_WAY, goes_round=False, persistent=True, consumer_unit=unit)
     before = commits(manager)
     recorder = ran(load)

@@ -132,7 +132,7 @@ def test_a_refused_verb_is_told_by_name(load: TrustedLoad) -> None:
 
 
 def connected(manager: LabQueueManager) -> int:
-    """How many of its applications are connected."""
+    """Return the number of its applications that are connected."""
     return sum("APPLTAG(ostler-lab)" in line for line in manager.mqsc("DISPLAY CONN(*) APPLTAG"))
 
 

@@ -32,7 +32,7 @@ SECONDS_MAX = 20.0
 
 
 def exchange(protocol: str, peer: Peer, persistent: bool = False, body_bytes: int = 256) -> int:
-    """How many round trips two requesters make in no time: one each."""
+    """Return the round trips that two requesters make in no time: one each."""
     driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, body_bytes, persistent))
     try:
         return done_in(driver)
@@ -41,7 +41,7 @@ def exchange(protocol: str, peer: Peer, persistent: bool = False, body_bytes: in
 
 
 def library_exchange(protocol: str, peer: Peer, persistent: bool) -> int:
-    """How many round trips a thread makes in a moment: the first is waited for, however long it takes."""
+    """Return the round trips that a thread makes in a moment: the first is waited for, however long it takes."""
     driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(1), range(2), 2, 256, persistent))
     try:
         done = 0

@@ -20,7 +20,7 @@ from ostler.lab.peers.packages import PeerUnavailable, cache_directory, unpack_p
 
 
 def exchange(protocol: str, peer: Peer, persistent: bool = False) -> int:
-    """How many round trips two requesters make in no time: one each."""
+    """Return the round trips that two requesters make in no time: one each."""
     driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, 256, persistent))
     try:
         return done_in(driver)

@@ -36,7 +36,7 @@ LATENCY_NS = 1_000_000
 
 @dataclass
 class Script:
-    """What is to happen: rates by contestant and step, and who fails where."""
+    """The script of a run: rates by contestant and step, and the failures."""
 
     contestants: tuple[Contestant, ...] = (
         Contestant("Ostler", ContestantKind.OSTLER, "forced"),

@@ -1,4 +1,4 @@
-"""What is called better, worse or the same; and `ostler lab compare` on runs with made-up figures."""
+"""Verdicts of better, worse and the same; and `ostler lab compare` on runs with made-up figures."""
 
 from __future__ import annotations
 

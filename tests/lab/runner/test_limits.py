@@ -14,6 +14,7 @@ import pytest
 from tests.lab.load.recorded import done_in
 
 from ostler.lab.load import spec
+from ostler.lab.load.bare import force_server
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, GroupCommitDriver
 from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, SESSIONS, LoadSpec
 from ostler.lab.load.timeline import Timeline
@@ -32,7 +33,7 @@ from ostler.lab.runner.contract import (
 )
 from ostler.lab.runner.limits import LimitProbes
 from ostler.lab.store.recorder import LatencyRecorder
-from ostler.lab.store.roles import DRIVER, PROBE
+from ostler.lab.store.roles import DRIVER, FOLLOWER, LABORATORY, LEADER, PROBE, role_at, role_kind
 from ostler.lab.store.rows import OperationRow
 
 TWO_MEGABYTES = 2 << 20
@@ -61,7 +62,7 @@ def prepared(probes: LimitProbes, limit: Contestant, of: LoadSpec) -> ReadyLoad:
 
 
 def totals(phases: Sequence[LatencyRecorder]) -> dict[str, int]:
-    """How many of each operation, in all phases together."""
+    """Return the count of each operation, in all phases together."""
     found: dict[str, int] = {}
     for row in (row for phase in phases for row in phase.rows(0)):
         if isinstance(row, OperationRow):
@@ -78,6 +79,7 @@ RELAY = limits.contestant_of(limits.RELAY)
 BLOCKS = limits.contestant_of(limits.ONE_WAY_BLOCKS)
 FORCES = limits.contestant_of(limits.FORCES)
 COPIES = limits.contestant_of(limits.COPIES)
+REPLICATED = limits.contestant_of(limits.REPLICATED_FORCES)
 
 
 def test_limits_are_of_the_steps_that_have_them(probes: LimitProbes) -> None:
@@ -145,6 +147,52 @@ def test_more_than_one_force_takes_is_forced_by_several(tmp_path: Path) -> None:
     driver = GroupCommitDriver(tmp_path, 4, TWO_MEGABYTES)
     assert done_in(driver) == 4
     driver.close()
+
+
+def test_two_processes_force_what_each_waiter_has(probes: LimitProbes, tmp_path: Path) -> None:
+    of = like(5, persistent=True)
+    point = probes.prepare(REPLICATED, of, PointSpec(5, 2048, True), log_directory=tmp_path)
+    for _ in range(2):
+        found = totals(run(point)[0].phases)
+        assert found[COMMIT] >= 5
+        assert found[COMMIT] % 5 == 0, "all who wait share each force"
+    watched = point.processes()
+    assert [each.role for each in watched] == [role_at(PROBE, LEADER), role_at(PROBE, FOLLOWER)]
+    # The other process has opened and written a file of its own.
+    follower = psutil.Process(watched[1].pid)
+    assert [Path(each.path).name for each in follower.open_files()] == ["replicated-force-probe"]
+    assert follower.io_counters().write_chars >= force_server.FILE_BYTES + found[COMMIT] * 2048
+    assert point.point_spec.main_operation == COMMIT
+    point.close()
+    assert not follower.is_running()
+
+
+def test_a_distance_is_in_every_replicated_force(probes: LimitProbes) -> None:
+    of = like(3, persistent=True)
+    point = probes.prepare(REPLICATED, of, PointSpec(3, 2048, True), round_trip_ms=20)
+    rows = [row for phase in run(point)[0].phases for row in phase.rows(0) if isinstance(row, OperationRow)]
+    assert rows
+    assert min(row.lowest_ns or 0 for row in rows) >= 20_000_000
+    assert [role_kind(each.role) for each in point.processes()] == [PROBE, PROBE, LABORATORY]
+    point.close()
+
+
+def test_a_replicated_force_is_a_limit_of_the_steps_that_wait_for_a_copy(probes: LimitProbes) -> None:
+    plans = {0: like(1, persistent=True), 1: like(1, persistent=True)}
+    found = {each.name: each.steps for each in probes.contestants(plans, frozenset({1}))}
+    assert found[REPLICATED.name] == frozenset({1})
+    assert found[FORCES.name] == frozenset({0, 1})
+    assert REPLICATED.name not in {each.name for each in probes.contestants(plans)}
+
+
+def test_the_loss_of_the_other_process_is_told(probes: LimitProbes) -> None:
+    point = prepared(probes, REPLICATED, like(2, persistent=True))
+    psutil.Process(point.processes()[1].pid).kill()
+    with pytest.raises(PointFailed, match="replicated force: the other process of the probe"):
+        run(point)
+    point.close()
+    with pytest.raises(PointFailed, match="replicated force: the file of the probe cannot be made"):
+        probes.prepare(REPLICATED, like(1), PointSpec(1, 2048, True), log_directory=Path("/nowhere"))
 
 
 def test_copies_come_to_messages_a_second(probes: LimitProbes) -> None:

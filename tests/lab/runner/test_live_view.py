@@ -1,4 +1,4 @@
-"""What people see while a run goes on: on a terminal, and in a pipe."""
+"""The view of a run that goes on: on a terminal, and in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown when a run has ended: steps put together, the table, doubts, and where the data is."""
+"""The output at the end of a run: steps put together, the table, doubts, and the place of the data."""
 
 from __future__ import annotations
 
@@ -81,6 +81,14 @@ class TestStepResults:
         ostler, *limits = results_of(tmp_path, replace(OSTLER, rates=(25, 25)), PING_PONG, slow)
         assert (ostler.limit, ostler.of_limit) == ("forcing", 0.5)
         assert [each.of_limit for each in limits] == [None, None]
+
+    def test_who_has_no_copies_has_not_the_limit_of_two_logs(self, tmp_path: Path) -> None:
+        both = Made("replicated force", "limit", (40, 40))
+        once = Made("group commit", "limit", (80, 80))
+        alone = Made("Ostler without copies", "ostler", (20, 20))
+        copied, found, *_ = results_of(tmp_path, replace(OSTLER, rates=(20, 20)), alone, both, once)
+        assert (copied.limit, copied.of_limit) == ("replicated force", 0.5)
+        assert (found.limit, found.of_limit) == ("group commit", 0.25)
 
     def test_an_operation_may_need_several_of_a_limit(self, tmp_path: Path) -> None:
         forcing = Made("forcing", "limit", (100, 100), parameters={NEEDED_PARAMETER: "4"})

@@ -28,7 +28,7 @@ def write(runs: Path, action: int) -> tuple[list[str], int]:
 
 
 def check_cut(runs: Path, told: list[str]) -> None:
-    """What was said to be committed is there, and all that is there is sound."""
+    """All that was said to be committed is there, and all that is there is sound."""
     for directory in stored_runs(runs):
         found = read_run(directory)
         assert found.condition == RunCondition.INTERRUPTED

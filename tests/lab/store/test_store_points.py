@@ -1,4 +1,4 @@
-"""What points of a run came to, against the samples they were made from."""
+"""Points of a run, against the samples they were made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What workers count."""
+"""Counts of workers."""
 
 from __future__ import annotations
 

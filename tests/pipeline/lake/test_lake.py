@@ -14,7 +14,7 @@ from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
 from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake, table_directory
 from ostler.pipeline.lake.lake_change import LakeChange
-from ostler.pipeline.lake.tables import BRONZE, ENTRANT, TABLES, LakeTable
+from ostler.pipeline.lake.tables import BRONZE, CONTESTANT, TABLES, LakeTable
 
 EVENT = BRONZE["event"]
 
@@ -38,14 +38,14 @@ def event(run: str, second: int = 0) -> dict[str, object]:
     return key | {"kind": "note", "name": "lunch", "text": "was good", "value": None}
 
 
-def entrant(run: str) -> dict[str, object]:
+def contestant(run: str) -> dict[str, object]:
     return {"run": run, "contestant": "ostler", "kind": "ostler", "promise": "", "version": "", "driver": ""}
 
 
 def change_once(root: Path, *runs: str, replaced: tuple[str, ...] = ()) -> LakeSnapshot:
     with LakeChange(root) as change:
         write(change, EVENT, [event(run, second) for run in runs for second in range(2)], replaced)
-        write(change, ENTRANT, [entrant(run) for run in runs])
+        write(change, CONTESTANT, [contestant(run) for run in runs])
         return change.commit({"steps": "1"})
 
 
@@ -65,7 +65,28 @@ def test_what_was_committed_is_read_back(tmp_path: Path) -> None:
     assert sorted(lake.read(EVENT)["run"].to_pylist()) == ["a", "a", "b", "b"]
     assert lake.read(EVENT, run=["b"]).to_pylist() == [event("b", 0), event("b", 1)]
     assert lake.read(EVENT, ["second"], run=["a"]).to_pylist() == [{"second": 0}, {"second": 1}]
-    assert lake.read(ENTRANT).to_pylist() == [entrant("a"), entrant("b")]
+    assert lake.read(CONTESTANT).to_pylist() == [contestant("a"), contestant("b")]
+
+
+def test_a_lake_of_format_1_has_its_contestants_under_their_new_name(tmp_path: Path) -> None:
+    change_once(tmp_path, "a", "b")
+    current = tmp_path / "current.json"
+    content = json.loads(current.read_text())
+    assert content["format"] == 2
+    # As the release before wrote it.
+    content["format"] = 1
+    content["tables"]["entrant"] = content["tables"].pop("contestant")
+    for part in content["tables"]["entrant"]:
+        part["path"] = part["path"].replace("contestant", "entrant")
+    current.write_text(json.dumps(content))
+    (tmp_path / "bronze" / "contestant").rename(tmp_path / "bronze" / "entrant")
+    lake = open_lake(tmp_path)
+    assert lake.read(CONTESTANT).to_pylist() == [contestant("a"), contestant("b")]
+    change_once(tmp_path, "c")
+    assert "entrant" not in json.loads(current.read_text())["tables"]
+    lake = open_lake(tmp_path)
+    assert lake.read(CONTESTANT).to_pylist() == [contestant("c")], "the table was written again"
+    assert [each.split("/")[1] for each in lake.unused] == ["entrant"], "and the old files are removed next time"
 
 
 def test_partitions_are_replaced_and_others_stay(tmp_path: Path) -> None:
@@ -75,7 +96,7 @@ def test_partitions_are_replaced_and_others_stay(tmp_path: Path) -> None:
         change.commit({})
     lake = open_lake(tmp_path)
     assert [(row["run"], row["second"]) for row in lake.read(EVENT).to_pylist()] == [("a", 0), ("a", 1), ("b", 7)]
-    assert lake.read(ENTRANT).num_rows == 3
+    assert lake.read(CONTESTANT).num_rows == 3
 
 
 def test_without_commit_nothing_has_changed(tmp_path: Path) -> None:
@@ -100,14 +121,14 @@ def test_what_a_cut_change_left_is_removed_by_the_next(tmp_path: Path) -> None:
 
 def test_a_spark_that_lives_on_does_not_write_where_the_next_change_does(tmp_path: Path) -> None:
     with LakeChange(tmp_path) as cut:
-        first = cut.directory(ENTRANT)
+        first = cut.directory(CONTESTANT)
     with LakeChange(tmp_path) as change:
-        assert change.directory(ENTRANT) == change.directory(ENTRANT) != first
+        assert change.directory(CONTESTANT) == change.directory(CONTESTANT) != first
         first.mkdir(parents=True)
         (first / "part-0.parquet").write_bytes(b"late")
-        write(change, ENTRANT, [entrant("b")])
+        write(change, CONTESTANT, [contestant("b")])
         change.commit({})
-    assert open_lake(tmp_path).read(ENTRANT).to_pylist() == [entrant("b")]
+    assert open_lake(tmp_path).read(CONTESTANT).to_pylist() == [contestant("b")]
     change_once(tmp_path, "b")
     assert not first.exists()
 
@@ -129,10 +150,10 @@ def test_who_reads_the_version_before_can_go_on(tmp_path: Path) -> None:
     first = change_once(tmp_path, "a")
     change_once(tmp_path, "a")
     assert first.read(EVENT).num_rows == 2
-    assert first.read(ENTRANT).num_rows == 1
+    assert first.read(CONTESTANT).num_rows == 1
     change_once(tmp_path, "a")
     with pytest.raises(PipelineError, match="cannot be read"):
-        first.read(ENTRANT)
+        first.read(CONTESTANT)
     assert open_lake(tmp_path).read(EVENT).num_rows == 2
 
 
@@ -161,7 +182,7 @@ def test_a_file_is_no_lake(tmp_path: Path) -> None:
         ("[" * 100_000, "Restore the lake"),
         ("", "Restore the lake"),
         ('{"format": 1, "version": 1, "tables": {"run": 7}, "unused": [], "made_from": {}}', "Restore the lake"),
-        ('{"format": 2}', "is a lake of format 2, and this version of ostler knows up to 1"),
+        ('{"format": 3}', "is a lake of format 3, and this version of ostler knows up to 2"),
     ],
 )
 def test_what_is_in_force_must_be_readable(tmp_path: Path, content: str, words: str) -> None:
@@ -218,10 +239,10 @@ def test_a_disk_that_is_full_at_the_end_leaves_the_tables(tmp_path: Path) -> Non
 def test_what_was_written_and_cannot_be_read_back_is_told(tmp_path: Path) -> None:
     before = change_once(tmp_path, "a")
     with LakeChange(tmp_path) as change:
-        place = change.directory(ENTRANT)
+        place = change.directory(CONTESTANT)
         place.mkdir(parents=True)
         (place / "part-0.parquet").write_bytes(b"half of a")
-        with pytest.raises(PipelineError, match="What was written of entrant cannot be read back"):
-            change.put(ENTRANT)
+        with pytest.raises(PipelineError, match="What was written of contestant cannot be read back"):
+            change.put(CONTESTANT)
     assert open_lake(tmp_path) == before
     assert not place.exists()

@@ -1,4 +1,4 @@
-"""Which runs are taken, which are refused, and which of their files are sound: all without Spark."""
+"""Runs that are taken and runs that are refused, and the soundness of their files: all without Spark."""
 
 from __future__ import annotations
 

@@ -122,10 +122,10 @@ def test_a_newer_schema(root: Path, no_java: Path, capsys: pytest.CaptureFixture
 
 def test_a_newer_lake(root: Path, no_java: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = root / "lake" / CURRENT
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
     lake = Lake(root)
     assert run(root) == REFUSED
-    assert "is a lake of format 2" in capsys.readouterr().err
+    assert "is a lake of format 3" in capsys.readouterr().err
     assert lake.is_as_it_was()
 
 

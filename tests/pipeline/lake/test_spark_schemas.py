@@ -9,7 +9,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
 from ostler.pipeline.lake.spark_schemas import SchemaBroken, as_table, spark_schema
-from ostler.pipeline.lake.tables import ENTRANT, POINT, TABLES
+from ostler.pipeline.lake.tables import CONTESTANT, POINT, TABLES
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -28,8 +28,8 @@ def test_a_frame_becomes_a_table(spark: SparkSession) -> None:
         F.lit(None).alias("promise"),
         *(F.lit(name).alias(name) for name in ("driver", "kind", "contestant", "run")),
     )
-    found = as_table(shuffled, ENTRANT)
-    assert found.columns == list(ENTRANT.names)
+    found = as_table(shuffled, CONTESTANT)
+    assert found.columns == list(CONTESTANT.names)
     assert found.collect()[0].asDict() == {
         "run": "run",
         "contestant": "contestant",
@@ -49,4 +49,4 @@ def test_narrow_numbers_are_made_wider(spark: SparkSession) -> None:
 def test_another_frame_is_refused_with_all_that_is_wrong(spark: SparkSession) -> None:
     frame = spark.createDataFrame([], "run string, contestant int, kind string, promise string")
     with pytest.raises(SchemaBroken, match="contestant is int instead of string; version is missing instead of string"):
-        as_table(frame, ENTRANT)
+        as_table(frame, CONTESTANT)

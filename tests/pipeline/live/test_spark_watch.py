@@ -64,7 +64,7 @@ def rows(lake: Path, table: Any) -> list[dict[str, Any]]:
 
 
 def puts(lake: Path) -> list[float]:
-    """How many puts to the queue the tables tell of: costs, activity and accounts, and figures in bronze."""
+    """Return the puts to the queue that the tables have: costs, activity and accounts, and figures in bronze."""
     costs = [row for row in rows(lake, COST) if (row["scope"], row["object"], row["verb"]) == ("queue", "WORK", "put")]
     bronze = [row for row in rows(lake, STATISTIC) if row["object"] == "WORK"]
     return [

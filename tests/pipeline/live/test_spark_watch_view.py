@@ -1,4 +1,4 @@
-"""What somebody sees who watches: a small table in its place, or lines. It needs no Spark."""
+"""The view of somebody who watches: a small table in its place, or lines. It needs no Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a queue manager before it is watched. It needs no Spark."""
+"""Words about a queue manager before it is watched. They need no Spark."""
 
 from __future__ import annotations
 

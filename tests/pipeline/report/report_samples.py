@@ -81,8 +81,8 @@ def sample_rows() -> Rows:
         _run(NEW, "local-rr-np", 1),
         _run(LARGE, "client-large-np", 2, condition="partial", flags=["The machine was busy."]),
     ]
-    rows["entrant"] = [
-        row("entrant", run=NEW, contestant=name, kind=kind, promise=f"promise of {name}")
+    rows["contestant"] = [
+        row("contestant", run=NEW, contestant=name, kind=kind, promise=f"promise of {name}")
         for name, kind, _ in CONTESTANTS
     ]
     for run, scenario, size in ((OLD, "local-rr-np", 2048), (NEW, "local-rr-np", 2048)):

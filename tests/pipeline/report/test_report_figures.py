@@ -1,4 +1,4 @@
-"""What the report makes of figures: text, spreads, places on charts, curves and looks."""
+"""Figures in the report: text, spreads, places on charts, curves and looks."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests.pipeline.report.report_samples import NEW, OLD, Rows, point, row, sam
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.build import render
 from ostler.pipeline.report.drivers import driver_words, product_of, promise_of
-from ostler.pipeline.report.rows import EntrantRow
+from ostler.pipeline.report.rows import ContestantRow
 
 LEAN, LIBRARY, PROBE = "lean driver", "library", "probe"
 
@@ -38,11 +38,11 @@ def test_contestants_have_a_driver_and_a_product(contestant: str, kind: str, dri
 
 def test_promises_are_those_of_the_messages() -> None:
     both = "non-persistent: nothing kept. Persistent: forced before answers"
-    entrants = [EntrantRow("r", "A", "peer", both, ""), EntrantRow("r", "B", "peer", "all forced", "")]
-    assert promise_of(entrants, "r", "A", False) == "nothing kept"
-    assert promise_of(entrants, "r", "A", True) == "forced before answers"
-    assert promise_of(entrants, "r", "B", True) == "all forced"
-    assert promise_of(entrants, "other", "B", True) == ""
+    contestants = [ContestantRow("r", "A", "peer", both, ""), ContestantRow("r", "B", "peer", "all forced", "")]
+    assert promise_of(contestants, "r", "A", False) == "nothing kept"
+    assert promise_of(contestants, "r", "A", True) == "forced before answers"
+    assert promise_of(contestants, "r", "B", True) == "all forced"
+    assert promise_of(contestants, "other", "B", True) == ""
 
 
 def _peak(contestant: str, kind: str, rate: float) -> dict[str, Any]:
@@ -65,8 +65,14 @@ def _rows() -> Rows:
         for each in rows["peak"]
         if each["run"] == NEW
     ]
-    rows["entrant"] = [
-        row("entrant", run=NEW, contestant=each["contestant"], kind=each["kind"], promise=f"{each['contestant']} keeps")
+    rows["contestant"] = [
+        row(
+            "contestant",
+            run=NEW,
+            contestant=each["contestant"],
+            kind=each["kind"],
+            promise=f"{each['contestant']} keeps",
+        )
         for each in rows["peak"]
     ]
     return rows
@@ -105,7 +111,7 @@ def test_promises_are_in_the_sentence_of_the_ratio() -> None:
         assert "Ostler promises: Ostler" in sentence
         assert "; Mosquitto: Mosquitto" in sentence
     rows = _rows()
-    rows["entrant"] = []
+    rows["contestant"] = []
     assert all("do not say what the two promise" in each for each in _sentences(_highlights(rows)))
 
 
@@ -115,10 +121,10 @@ def test_runs_of_other_promises_are_not_put_into_one_median() -> None:
     rows["run"].append(rows["run"][1] | more)
     rows["point"] += [each | more for each in rows["point"] if each["run"] == NEW]
     rows["peak"] += [each | more for each in rows["peak"] if each["run"] == NEW]
-    rows["entrant"] += [each | {"run": "other"} for each in rows["entrant"]]
+    rows["contestant"] += [each | {"run": "other"} for each in rows["contestant"]]
     assert len(_sentences(_highlights(rows))) == 2
     assert "median of 2 curves" in _highlights(rows)
-    rows["entrant"][-1]["promise"] = "another promise"
+    rows["contestant"][-1]["promise"] = "another promise"
     assert len(_sentences(_highlights(rows))) == 3
 
 

@@ -32,7 +32,7 @@ from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
 
 
 class _Page(HTMLParser):
-    """What a page consists of, as far as these tests ask."""
+    """The parts of a page, as far as these tests ask."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -366,7 +366,7 @@ def test_what_tables_say_is_text_and_never_markup() -> None:
         each["contestant"] = f"Ostler {evil}" if each["contestant"] == "Ostler" else each["contestant"]
     rows["run"][0] |= {"command": evil, "machine": evil, "flags": [evil]}
     rows["rejected"][0]["reason"] = evil
-    for table in ("comparison", "prediction", "cost", "entrant", "published"):
+    for table in ("comparison", "prediction", "cost", "contestant", "published"):
         for each in rows[table]:
             each |= {name: evil for name, value in each.items() if isinstance(value, str) and name not in _KEPT}
     rows["cost"][0] |= {"object": evil, "verb": evil}

@@ -184,7 +184,7 @@ def _marked(page: str) -> str:
 
 
 def _drawn(content: bytes) -> list[int]:
-    """How much is drawn in each content stream of a PDF that shows text."""
+    """Return the amount of drawing in each content stream of a PDF that shows text."""
     found = []
     for stream in re.findall(rb"/Filter /FlateDecode\s*/Length \d+>> stream\r?\n(.*?)\nendstream", content, re.DOTALL):
         try:

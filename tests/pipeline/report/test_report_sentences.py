@@ -180,8 +180,8 @@ def test_the_rate_of_a_scenario_is_told_with_its_limit_and_brokers_of_its_kind()
     for each in rows["scaling"]:
         each["why"] = "all cores together were 97% busy"
     for name in ("RabbitMQ, pika", "NATS"):
-        rows["entrant"].append(
-            row("entrant", run="local-rr-np-2", contestant=name, kind="peer", promise="promise of Ostler")
+        rows["contestant"].append(
+            row("contestant", run="local-rr-np-2", contestant=name, kind="peer", promise="promise of Ostler")
         )
         rows["point"] += [
             each | {"contestant": name, "kind": "peer", "rate": each["rate"] / 2}

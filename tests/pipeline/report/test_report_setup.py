@@ -1,4 +1,4 @@
-"""What a run discloses stands beside its figures: stand-ins, left-out parts, deviations, workload, configuration."""
+"""Disclosures of a run stand beside its figures: stand-ins, left-out parts, deviations, workload, configuration."""
 
 from __future__ import annotations
 

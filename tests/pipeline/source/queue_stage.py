@@ -1,4 +1,4 @@
-"""What the tests of queues in Spark share: where the queue manager is, and what is on its queues."""
+"""Common parts of the tests of queues in Spark: the place of the queue manager, and the contents of its queues."""
 
 from __future__ import annotations
 

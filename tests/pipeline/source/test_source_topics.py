@@ -38,7 +38,7 @@ def publish(qm: RunningQueueManager, topic: str, *bodies: str, retain: bool = Fa
 
 
 def next_batch(wanted: ReadOptions, start: Offset) -> tuple[list[str], Offset]:
-    """What a query that is started now reads first, and where that ends."""
+    """Return the first offsets that a query started now reads, and their end."""
     progress = StreamProgress(wanted)
     try:
         end = progress.latest(start, Limit())

@@ -1,4 +1,4 @@
-"""What must be there before Spark is asked, in words that say what to do."""
+"""Conditions for starting Spark, in words that say what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark says, in a sentence: without classes, tasks and traces, with the cause."""
+"""Errors of Spark in a sentence: without classes, tasks and traces, with the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which figures are laid side by side, and what is said of them."""
+"""Figures that are laid side by side, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from pyspark.sql import functions as F
 from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs, table
 
 from ostler.lab.families.channels.distributed import ONE_MANAGER
-from ostler.lab.runner.shovel_peer import CONTESTANT
-from ostler.pipeline.lake.tables import BRONZE, COMPARISON, ENTRANT, RESULT
+from ostler.lab.peers.registry import REPLICATED
+from ostler.lab.runner import contract as lab_contract
+from ostler.lab.runner.shovel_peer import CONTESTANT as SHOVELS
+from ostler.pipeline.lake.tables import BRONZE, COMPARISON, CONTESTANT, RESULT
 from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics
 from ostler.pipeline.steps.comparisons import comparisons
-from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, TWO_NODES
+from ostler.pipeline.steps.contestants import COPIED_PEERS, ONE_QUEUE_MANAGER, TWO_NODES, WITHOUT_COPIES
 from ostler.pipeline.steps.curves import curve_steps
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, student_quantile, with_verdict
 
@@ -298,6 +300,21 @@ def _channels() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return [run("joined", scenario=_CHANNELS), run("apart", scenario="dq-rr-np")], rows
 
 
+def _copies() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A queue manager with copies and without, and another product with copies, through its library, too."""
+    who = (
+        ("Ostler", "ostler", 800),
+        (WITHOUT_COPIES, "ostler", 1000),
+        (COPIED_PEERS[0], "peer", 400),
+        (f"{COPIED_PEERS[0]}, pika", "peer", 300),
+    )
+    rows = [
+        point(rate, 50, run="copied", scenario="ha-three-copies", contestant=name, kind=kind, persistent=True)
+        for name, kind, rate in who
+    ]
+    return [run("copied", scenario="ha-three-copies")], rows
+
+
 _PRINTED = [
     figure(1, "client-rr-np", 1000, clients=9),
     figure(2, "client-rr-np", 900, clients=20),
@@ -319,12 +336,12 @@ _PRINTED = [
 
 @pytest.fixture(scope="module")
 def compared(spark: SparkSession) -> list[Row]:
-    parts = (_releases(), _products(), _options(), _ratios(), _channels())
+    parts = (_releases(), _products(), _options(), _ratios(), _channels(), _copies())
     made = [each for part, _ in parts for each in part]
     rows = [each for _, part in parts for each in part]
-    measured, listed, entrants = points(spark, rows), runs(spark, made), table(spark, ENTRANT, [])
-    ours = comparison_metrics(measured, curve_steps(measured), listed, entrants).localCheckpoint()
-    memory = memory_metrics(table(spark, RESULT, []), table(spark, BRONZE["phase"], []), listed, entrants)
+    measured, listed, contestants = points(spark, rows), runs(spark, made), table(spark, CONTESTANT, [])
+    ours = comparison_metrics(measured, curve_steps(measured), listed, contestants).localCheckpoint()
+    memory = memory_metrics(table(spark, RESULT, []), table(spark, BRONZE["phase"], []), listed, contestants)
     found = comparisons(ours, memory, metrics(spark, _PRINTED))
     assert tuple(found.columns) == COMPARISON.names
     return found.collect()
@@ -433,7 +450,9 @@ def test_ratios_by_options_and_without_printed_figures(compared: list[Row]) -> N
 
 
 def test_names_are_those_of_the_laboratory() -> None:
-    assert (ONE_MANAGER.name, (CONTESTANT.name,)) == (ONE_QUEUE_MANAGER, TWO_NODES)
+    assert (ONE_MANAGER.name, (SHOVELS.name,)) == (ONE_QUEUE_MANAGER, TWO_NODES)
+    assert lab_contract.WITHOUT_COPIES == WITHOUT_COPIES
+    assert tuple(each.title for each in REPLICATED) == COPIED_PEERS
 
 
 def test_two_queue_managers_to_one_and_to_two_nodes(compared: list[Row]) -> None:
@@ -448,6 +467,17 @@ def test_two_queue_managers_to_one_and_to_two_nodes(compared: list[Row]) -> None
         ("option", "4 channels to one", "RabbitMQ, shovel, cipher_spec=none"): 1.5,
         ("product", "Ostler to RabbitMQ, shovel", "channels=1, cipher_spec=none"): 5.0,
         ("product", "Ostler to RabbitMQ, shovel", "channels=4, cipher_spec=none"): 4.0,
+    }
+
+
+def test_copies_to_none_and_to_products_with_copies(compared: list[Row]) -> None:
+    """A queue manager without copies is held against none that has them."""
+    peaks = [
+        row for row in compared if row["metric"] == "rate" and row["clients"] is None and row["left_run"] == "copied"
+    ]
+    assert {(row["kind"], row["subject"]): round(row["our_ratio"], 2) for row in peaks} == {
+        ("option", "copies to none"): 0.8,
+        ("product", "Ostler to RabbitMQ quorum queues"): 2.0,
     }
 
 

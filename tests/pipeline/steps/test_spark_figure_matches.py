@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs, table
 
-from ostler.pipeline.lake.tables import ENTRANT, FIGURE_MATCH
+from ostler.pipeline.lake.tables import CONTESTANT, FIGURE_MATCH
 from ostler.pipeline.steps.comparison_metrics import comparison_metrics
 from ostler.pipeline.steps.curves import curve_steps
 from ostler.pipeline.steps.figure_matches import figure_matches
@@ -60,7 +60,7 @@ _PRINTED = [
 def matched(spark: SparkSession) -> dict[int, Row]:
     measured = points(spark, _OURS)
     listed = runs(spark, [run("tls", scenario="rr-cc-tls-np"), run("published", scenario="pubsub-1n-np")])
-    ours = comparison_metrics(measured, curve_steps(measured), listed, table(spark, ENTRANT, []))
+    ours = comparison_metrics(measured, curve_steps(measured), listed, table(spark, CONTESTANT, []))
     found = figure_matches(metrics(spark, _PRINTED), ours.localCheckpoint())
     assert tuple(found.columns) == FIGURE_MATCH.names
     rows = {row["figure"]: row for row in found.collect()}

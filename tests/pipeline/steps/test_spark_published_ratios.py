@@ -70,6 +70,15 @@ def test_ratios_are_those_that_reports_tell(spark: SparkSession) -> None:
     assert _ratio(spark, "appl-c2", "appl-c4", 2048, 2048) == pytest.approx(166391 / 132101)
 
 
+def test_models_of_the_appliance_are_compared(spark: SparkSession) -> None:
+    found = [row for row in _found(spark) if row["subject"] == "model B to A" and row["metric"] == RATE]
+    sizes = {(row["left_told"]["scenario"], row["left_bytes"]) for row in found}
+    assert sizes == {(f"appl-c{number}", size) for number in (1, 2, 3, 4) for size in (256, 2048, 20480, 204800)}
+    (row,) = (each for each in found if each["left_told"]["scenario"] == "appl-c1" and each["left_bytes"] == 2048)
+    assert row["published_ratio"] == pytest.approx(119795 / 423218)
+    assert row["product"] == "IBM MQ Appliance M2003"
+
+
 def test_ratios_are_not_of_rates_alone(spark: SparkSession) -> None:
     footprint = ("zos-svrconn-footprint", "zos-svrconn-footprint")
     channel = ("zos-channel-footprint", "zos-channel-footprint")

@@ -28,8 +28,15 @@ def test_each_repetition_has_the_median_of_what_it_found(spark: SparkSession) ->
         _found("puts", 999.0, source="queue-manager"),
         _found("of another run", 999.0, run="not-there"),
     ]
-    made = results(table(spark, BRONZE["statistic"], statistics), runs(spark, [run("run-1")]))
+    phase = dict.fromkeys(BRONZE["phase"].names) | {
+        "run": "run-1", "contestant": "Ostler", "step": 1, "repetition": 0, "phase": "measured",
+        "scenario": "zos-storage-unit-of-work",
+        "parameters": {"unit_messages": "100", "message_bytes": "1024", "operation": "put"},
+    }  # fmt: skip
+    phases = table(spark, BRONZE["phase"], [phase, phase | {"repetition": 1}])
+    made = results(table(spark, BRONZE["statistic"], statistics), runs(spark, [run("run-1")]), phases)
     assert tuple(made.columns) == RESULT.names
+    assert {row["series"] for row in made.collect()} == {"message_bytes=1024, unit_messages=100"}
     told = {(row["repetition"], row["name"]): (row["value"], row["count"]) for row in made.collect()}
     assert told == {
         (0, "messages per second"): (11.0, 3),

@@ -72,7 +72,7 @@ def create(root: Path, name: str, log: LogSection, rules: Iterator[Definition]) 
 
 def define(manager: QueueManager, batch: list[Definition]) -> None:
     """Define many records and force them once."""
-    with manager.lock:
+    with manager.turn:
         for definition in batch:
             objects.define(manager.engine, definition)
         lsn = manager.log.end_lsn()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
+from typing import Final
 
 import psutil
 
 from ostler.client.mqi import put_get as mqi
+
+IN_MEMORY: Final = ("tmpfs", "ramfs")
+"""File systems that keep nothing: a force costs nothing there."""
 
 
 def is_compiled() -> bool:

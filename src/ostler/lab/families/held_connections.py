@@ -25,13 +25,12 @@ from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.contract import (
     CONNECT,
-    CountCheck,
     Metric,
     PointFailed,
     PointSpec,
-    ReadyLoad,
     Watcher,
     WorkerCounts,
+    WrappedLoad,
 )
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.runner.queue_managers.process import LabQueueManager
@@ -113,8 +112,9 @@ class HoldTask(Task):
         found = [
             Metric(RESULT, MEMORY_AT_START, at_start),
             Metric(RESULT, MEMORY_PER_CONNECTION, grown / connections),
-            Metric(RESULT, MEMORY_PER_CHANNEL, grown / self._plan.sockets),
         ]
+        if self._plan.channel or self._plan.is_bare:
+            found.append(Metric(RESULT, MEMORY_PER_CHANNEL, grown / self._plan.sockets))
         for number, seconds in enumerate(taken):
             found.append(Metric(RESULT, ALL_CONNECTED, seconds, position=number))
             found.append(Metric(RESULT, RATE, connections / seconds, position=number))
@@ -186,7 +186,7 @@ class BareConnectionServer(ConnectionServer):
         self._process.wait()
 
 
-class OnFreshServers(ReadyLoad):
+class OnFreshServers(WrappedLoad):
     """A load whose every run has a new server and a new driver."""
 
     def __init__(self, point_spec: PointSpec, make: Callable[[], ConnectionServer]) -> None:
@@ -211,22 +211,13 @@ class OnFreshServers(ReadyLoad):
 
     def processes(self) -> Sequence[WatchedProcess]:
         self._renew()
-        return self._inner.processes()
+        return super().processes()
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._renew()
         self._is_used = True
-        return self._inner.run(timeline, watcher)
-
-    def metrics(self) -> Sequence[Metric]:
-        return self._inner.metrics()
-
-    def results(self) -> Sequence[Metric]:
-        return self._inner.results()
-
-    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        return self._inner.check_counts(counted)
+        return super().run(timeline, watcher)
 
     def close(self) -> None:
-        self._inner.close()
+        super().close()
         self._server.end()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from ostler.lab.common.machine import IN_MEMORY, file_system
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.ready_loads import (
     AnyLoad,
@@ -30,6 +31,8 @@ from ostler.lab.load import spec
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
 from ostler.lab.load.spec import LoadSpec, TlsSpec
+from ostler.lab.peers.packages import PeerUnavailable
+from ostler.lab.peers.registry import KNOWN, KnownPeer
 from ostler.lab.runner.contract import (
     NEEDED_PARAMETER,
     Contestant,
@@ -41,8 +44,9 @@ from ostler.lab.runner.contract import (
     RunAborted,
     RunContext,
 )
-from ostler.lab.runner.limits import FORCES, LimitProbes
+from ostler.lab.runner.limits import FORCES, REPLICATED_FORCES, LimitProbes
 from ostler.lab.runner.peer_brokers import PeerBrokers, PeerContestant
+from ostler.lab.runner.queue_managers.loaded_manager import LoadedManager
 from ostler.lab.runner.queue_managers.plan import CHANNEL
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.scenarios.model import Binding, Deviation
@@ -84,6 +88,9 @@ _NO_PROMISE: Final = "answered when the message is queued in memory, nothing for
 class LoadExperiment(Experiment):
     """Queue managers, peers and limits under the same load."""
 
+    peer_catalogue: Sequence[KnownPeer] = KNOWN
+    """The peers that take part, where they are asked for."""
+
     def __init__(
         self,
         context: RunContext,
@@ -106,7 +113,7 @@ class LoadExperiment(Experiment):
         self._memory_per_connection: dict[int, float] = {}
         self._tmpfs: Path | None = None
         settings = context.settings
-        self._brokers = PeerBrokers(settings.peers, context.scratch / "peers", settings.libraries)
+        self._brokers = PeerBrokers(settings.peers, context.scratch / "peers", settings.libraries, self.peer_catalogue)
         self._stack.callback(self._brokers.close)
         self._peers: dict[str, PeerContestant] = {}
         self._limits = LimitProbes(context.scratch, settings.drivers)
@@ -122,9 +129,7 @@ class LoadExperiment(Experiment):
 
     def _ostler(self, ours: OstlerContestant) -> Contestant | None:
         steps = frozenset(
-            number
-            for number, point in self._points.items()
-            if _can(ours, point) and (self._second_disk is not None or not point.on_second_disk)
+            number for number, point in self._points.items() if _can(ours, point) and self._has_disk(point)
         )
         promise = _PROMISE if any(self._points[number].persistent for number in steps) else _NO_PROMISE
         return Contestant(ours.name, ContestantKind.OSTLER, promise, steps) if steps else None
@@ -135,7 +140,7 @@ class LoadExperiment(Experiment):
         kinds = {point.kind for point in self._points.values()}
         if len(kinds) != 1 or kinds & {spec.SESSIONS} or any(point.managers > 1 for point in self._points.values()):
             return []
-        baseline = {number: point.persistent for number, point in self._points.items() if _is_plain(point)}
+        baseline = {number: point.persistent for number, point in self._points.items() if is_plain(point)}
         found = []
         for peer in self._brokers.contestants(baseline, kinds.pop()):
             steps = frozenset(
@@ -151,7 +156,20 @@ class LoadExperiment(Experiment):
     def _limit_contestants(self) -> list[Contestant]:
         if not self._context.settings.limits:
             return []
-        return self._limits.contestants({number: self._bare_spec(point) for number, point in self._points.items()})
+        specs = {number: self._bare_spec(point) for number, point in self._points.items() if self._has_disk(point)}
+        return self._limits.contestants(specs, self._copied_steps())
+
+    def _has_disk(self, point: LoadPoint) -> bool:
+        """The disk of the log is there."""
+        return self._second_disk is not None or not point.on_second_disk
+
+    def _copied_steps(self) -> frozenset[int]:
+        """Return the steps in which an answer waits for a second log."""
+        return frozenset()
+
+    def _copy_round_trip_ms(self, point: LoadPoint) -> float:
+        """Return the distance to the second log."""
+        return 0.0
 
     def _bare_spec(self, point: LoadPoint) -> LoadSpec:
         """Return the load of limit probes: as much as possible, whatever the rate of the contestants is."""
@@ -173,13 +191,27 @@ class LoadExperiment(Experiment):
         found = [
             *run_descriptions.log_deviations(self._wanted, points, settings.is_quick),
             *run_descriptions.parameter_deviations(self._context.scenario),
-            *run_descriptions.window_deviations(points, settings.measured_seconds),
+            *run_descriptions.window_deviations(points, self._window_seconds),
             *run_descriptions.model_deviations(self._context.scenario, points, len(os.sched_getaffinity(0))),
         ]
-        if self._second_disk is None and any(point.on_second_disk for point in points.values()):
-            what = "The log on a disk of its own is left out"
-            found.append(Deviation(what, f"{SECOND_DISK_VARIABLE} names no directory on another disk than the runs."))
+        if any(point.on_second_disk for point in points.values()):
+            found += self._second_disk_deviations()
         return found
+
+    def _second_disk_deviations(self) -> list[Deviation]:
+        if self._second_disk is None:
+            what = "The log on a disk of its own is left out"
+            return [Deviation(what, f"{SECOND_DISK_VARIABLE} names no directory on another disk than the runs.")]
+        kind = file_system(self._second_disk)
+        if kind not in IN_MEMORY:
+            return []
+        what = f"The log on a disk of its own is on {kind}, in memory"
+        return [Deviation(what, f"{SECOND_DISK_VARIABLE} names a directory there; a force of the log costs nothing.")]
+
+    @property
+    def _window_seconds(self) -> float:
+        """The length of the measured window of all points."""
+        return self._context.settings.measured_seconds
 
     @property
     def configuration(self) -> Mapping[str, str]:
@@ -195,20 +227,26 @@ class LoadExperiment(Experiment):
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         point = self._points[step.number]
         if contestant.kind is ContestantKind.LIMIT:
-            log_directory = self._memory() if point.on_tmpfs else None
+            log_directory = self._limit_directory(point)
             point_spec = self._point_spec(point)
-            needed = str(_forces(point) if contestant.name == FORCES.name else 1)
+            needed = str(_forces(point) if contestant.name in (FORCES.name, REPLICATED_FORCES.name) else 1)
             parameters = {**point_spec.parameters, NEEDED_PARAMETER: needed}
             made = self._bare_spec(point)
             point_spec = replace(point_spec, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
-            return self._limits.prepare(contestant, made, point_spec, log_directory)
+            distance_ms = self._copy_round_trip_ms(point)
+            return self._limits.prepare(contestant, made, point_spec, log_directory, distance_ms)
         if contestant.kind is ContestantKind.PEER:
             peer = self._peers[contestant.name]
             ended = peer.describe_end(point.persistent)
             if ended:
                 raise PointFailed(ended)
             load = self._load(contestant.name, 1 if peer.is_library else self._context.settings.drivers)
-            open_load(load, peer.spec_like(self._spec(point, VERB_BY_VERB, ())))
+            made = peer.spec_like(self._spec(point, VERB_BY_VERB, ()))
+            try:
+                peer.declare_queues(made)
+            except PeerUnavailable as reason:
+                raise PointFailed(str(reason)) from None
+            open_load(load, made)
             return ReadyDriverLoad(load, self._point_spec(point), peer.watched(point.persistent))
         return self._prepare_ostler(self._ostler_contestants[contestant.name], point)
 
@@ -246,7 +284,7 @@ class LoadExperiment(Experiment):
         nobody = range(0)
         return [(answering, replace(made, requesters=nobody)), (asking, replace(made, responders=nobody))]
 
-    def _spec(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> LoadSpec:
+    def _spec(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LoadedManager]) -> LoadSpec:
         first = managers[0] if managers else None
         is_client = point.requester_binding is Binding.CLIENT or ours.is_library
         others_local = point.responder_binding is not Binding.CLIENT and is_client and not ours.is_library
@@ -326,12 +364,20 @@ class LoadExperiment(Experiment):
         """Return the directory of a log that is not in the queue manager's own; empty otherwise."""
         if point.on_tmpfs:
             return str(self._memory() / f"{self._made}-{name}")
-        if not point.on_second_disk:
-            return ""
+        return str(self._second_disk_directory() / f"{self._made}-{name}") if point.on_second_disk else ""
+
+    def _limit_directory(self, point: LoadPoint) -> Path | None:
+        """Return the directory in which probes write, where it is not that of the run: on the disk of the log."""
+        if point.on_tmpfs:
+            return self._memory()
+        return self._second_disk_directory() if point.on_second_disk else None
+
+    def _second_disk_directory(self) -> Path:
         assert self._second_disk is not None
         directory = self._second_disk / f"ostler-lab-{os.getpid()}"
+        directory.mkdir(exist_ok=True)
         self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        return str(directory / f"{self._made}-{name}")
+        return directory
 
     def _memory(self) -> Path:
         """Return a directory in memory, for logs. Leftovers of killed runs are removed first."""
@@ -381,7 +427,7 @@ def _logs_bytes_max(context: RunContext) -> int:
 
 
 def _with_fitted_log(point: LoadPoint, bytes_max: int) -> LoadPoint:
-    log = fitted_log(point.manager.log, point.managers, bytes_max)
+    log = fitted_log(point.manager.log, point.logs, bytes_max)
     # Points with the same plan share queue managers.
     return point if log == point.manager.log else replace(point, manager=replace(point.manager, log=log))
 
@@ -399,14 +445,16 @@ def _can(ours: OstlerContestant, point: LoadPoint) -> bool:
     if point.manager.cores > len(os.sched_getaffinity(0)) or (ours.read_ahead and point.persistent):
         return False
     if ours.is_library:
-        plain = _is_plain(point) and point.kind != spec.SESSIONS and point.managers == 1 and not point.own_replies
+        plain = is_plain(point) and point.kind != spec.SESSIONS and point.managers == 1 and not point.own_replies
         return plain and point.requesters <= LIBRARY_CLIENTS_MAX and point.units in (spec.BY_PERSISTENCE, spec.NOBODY)
     return True
 
 
-def _is_plain(point: LoadPoint) -> bool:
-    """Others can do the same: nothing is encrypted, no log option is varied, no cores are taken away."""
-    return not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
+def is_plain(point: LoadPoint) -> bool:
+    """Others can do the same: nothing is encrypted, no log option is varied, the log is on the disk of the run, and no
+    cores are taken away."""
+    is_on_disk = not point.on_tmpfs and not point.on_second_disk
+    return is_on_disk and not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
 
 
 def _forces(point: LoadPoint) -> int:

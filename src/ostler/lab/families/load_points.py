@@ -78,6 +78,11 @@ class LoadPoint:
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
+    def logs(self) -> int:
+        """The number of recovery logs of all queue managers together."""
+        return self.managers
+
+    @property
     def rate_of_all(self) -> float | None:
         return self.rate_per_second * self.requesters or None
 

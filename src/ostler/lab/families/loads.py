@@ -20,6 +20,8 @@ from ostler.lab.families.load_experiment import (
 from ostler.lab.families.load_points import load_point, session_point
 from ostler.lab.families.one_way_experiment import CoresExperiment, OneWayExperiment
 from ostler.lab.families.publish_points import one_way_point, private_queue_point, publish_point
+from ostler.lab.families.replication.points import is_replicated
+from ostler.lab.families.replication.replicated_loads import ReplicationExperiment
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import Experiment, RunContext
 
@@ -40,8 +42,11 @@ def rated(context: RunContext) -> Experiment:
 
 
 def request_reply_pipelined(context: RunContext) -> Experiment:
-    """The same, also with applications that send a put together with the get behind it."""
-    return LoadExperiment(context, load_point, (VERB_BY_VERB, PIPELINED, LIBRARY))
+    """The same, also with applications that send a put together with the get behind it. Some steps may have copies."""
+    contestants = (VERB_BY_VERB, PIPELINED, LIBRARY)
+    if is_replicated(context.scenario):
+        return ReplicationExperiment(context, contestants)
+    return LoadExperiment(context, load_point, contestants)
 
 
 def verbs_only(context: RunContext) -> Experiment:

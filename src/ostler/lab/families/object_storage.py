@@ -98,7 +98,7 @@ class DefineTask(Task):
         """Define many objects and force them once. Returns when each was begun and done."""
         manager = self._manager
         taken = []
-        with manager.lock:
+        with manager.turn:
             for definition in batch:
                 began = time.perf_counter_ns()
                 objects.define(manager.engine, definition)

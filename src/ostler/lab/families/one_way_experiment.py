@@ -24,15 +24,13 @@ from ostler.lab.runner.contract import (
     PUT,
     Contestant,
     ContestantKind,
-    CountCheck,
     Metric,
-    PointSpec,
     ReadyLoad,
     Watcher,
     WorkerCounts,
+    WrappedLoad,
 )
-from ostler.lab.runner.queue_managers.process import LabQueueManager
-from ostler.lab.sampling.process_sampler import WatchedProcess
+from ostler.lab.runner.queue_managers.loaded_manager import LoadedManager
 from ostler.lab.scenarios.model import Deviation
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PEER, QUEUE_MANAGER, role_kind
@@ -99,24 +97,20 @@ class OneWayExperiment(CoresExperiment):
         is_too_much = ours is not None and ours.is_library and (point.async_put or point.read_ahead)
         return not is_too_much and super()._can_do(contestant, point)
 
-    def _spec(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> LoadSpec:
+    def _spec(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LoadedManager]) -> LoadSpec:
         made = super()._spec(point, ours, managers)
         return replace(made, messages=point.messages) if point.messages != spec.PLAIN else made
 
 
-class MessageRates(ReadyLoad):
+class MessageRates(WrappedLoad):
     """A load whose rates are also reported as the reports of publish/subscribe and of pass-through define them."""
 
     def __init__(self, inner: ReadyLoad, point: LoadPoint, with_cost: bool) -> None:
-        self.point_spec: PointSpec = inner.point_spec
-        self._inner = inner
+        super().__init__(inner)
         self._point = point
         self._with_cost = with_cost
         self._rates: list[Metric] = []
         self._used_ns = 0
-
-    def processes(self) -> Sequence[WatchedProcess]:
-        return self._inner.processes()
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._rates, self._used_ns = [], 0
@@ -138,17 +132,8 @@ class MessageRates(ReadyLoad):
             wait_until(timeline.cool_ns)
             self._used_ns = sum(process_ns(pid) for pid in pids) - before
 
-    def metrics(self) -> Sequence[Metric]:
-        return self._inner.metrics()
-
     def results(self) -> Sequence[Metric]:
-        return [*self._inner.results(), *self._rates]
-
-    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        return self._inner.check_counts(counted)
-
-    def close(self) -> None:
-        self._inner.close()
+        return [*super().results(), *self._rates]
 
 
 def message_rates(point: LoadPoint, counted: Sequence[WorkerCounts], seconds: float, used_ns: int) -> list[Metric]:

@@ -27,6 +27,7 @@ from ostler.lab.runner.contract import (
     Watcher,
     WorkerCounts,
 )
+from ostler.lab.runner.queue_managers.loaded_manager import LoadedManager
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.model.errors import MQError
@@ -85,7 +86,7 @@ class ReadyOstlerLoad(ReadyDriverLoad):
         load: AnyLoad,
         others: Sequence[AnyLoad],
         point_spec: PointSpec,
-        managers: Sequence[LabQueueManager],
+        managers: Sequence[LoadedManager],
         kind: str,
     ) -> None:
         super().__init__(load, point_spec, [each for manager in managers for each in manager.watched()])

@@ -40,7 +40,7 @@ class Pace:
         self.recorder = PhaseRecorder(_NO_TIMELINE)
         self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
         self.beside: PhaseOperation | None = None
-        """The operation that times rated round trips the other way: from when they were due, or from the put."""
+        """The operation that times rated main operations the other way: from when they were due, or from the put."""
 
     @property
     def is_rated(self) -> bool:
@@ -137,15 +137,20 @@ class LoadClient:
         """Return the last bytes, for a broker that would otherwise keep state for this client."""
         return b""
 
+    def record(self, now_ns: int) -> None:
+        """Record the times of the main operation, which ends now."""
+        pace = self.pace
+        if pace.schedule is None:
+            pace.main.record(self.began_ns, now_ns, self.is_late)
+        else:
+            pace.record(self.began_ns, self.put_ns, now_ns, self.is_late)
+
     def replied(self, now_ns: int) -> bytes:
         """Record the main operation as complete. Returns the next request, or nothing when it is not due yet or the
         load is over."""
         pace = self.pace
         pace.completed += 1
-        if pace.schedule is None:
-            pace.main.record(self.began_ns, now_ns, self.is_late)
-        else:
-            pace.record(self.began_ns, self.put_ns, now_ns, self.is_late)
+        self.record(now_ns)
         if pace.goes_on:
             schedule = pace.schedule
             if schedule is None:

@@ -7,7 +7,7 @@ and latency counts from then. Timing from the send would hide the requests that 
 Paced since its put, a requester is due for the first time as on the schedule, and then a period after its last put; it
 sends when it is due and has its reply. Latency counts from the put, as reports do that were measured that way.
 
-Round trips are recorded both ways in either case: the second one as an operation of its own.
+Operations are recorded both ways in either case: the second one as an operation of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ NOT_DUE: Final = -1
 LATE_NS: Final = 1_000_000
 _SECOND_NS: Final = 1e9
 _MAIN_OPERATION: Final = "round trip"
+_PUT: Final = "put"
 SINCE_DUE: Final = "round trip since due"
 """Round trips from when they were due, where those of the main operation count from the put."""
 SINCE_PUT: Final = "round trip since put"
@@ -43,14 +44,20 @@ class Pacing:
     since_put: bool = False
     """A requester is due a period after its last put, and response times count from the put."""
     is_timed_once: bool = False
-    """Round trips at a rate are not timed the other way as well."""
+    """Operations at a rate are not timed the other way as well."""
 
     @property
     def beside(self) -> str:
-        """The operation that times round trips the other way; empty where there is none."""
-        if self.rate_per_second <= 0 or self.main_operation != _MAIN_OPERATION or self.is_timed_once:
+        """The operation that times main operations the other way; empty where there is none."""
+        return self.beside_of(self.main_operation)
+
+    def beside_of(self, operation: str) -> str:
+        """Return the operation that times another one the other way; empty where there is none."""
+        if self.rate_per_second <= 0 or self.is_timed_once:
             return ""
-        return SINCE_DUE if self.since_put else SINCE_PUT
+        if self.since_put:
+            return f"{operation} since due"
+        return f"{operation} since {'call' if operation == _PUT else 'put'}"
 
 
 class Schedule:

@@ -36,6 +36,7 @@ from ostler.lab.load.spec import (
     PUBLISH,
     REDIS,
     REDIS_PY,
+    REPLICATED_FORCE,
     STOMP,
     STOMP_PY,
     TRUSTED,
@@ -57,6 +58,7 @@ LIBRARY_DRIVERS: Final = {
 }
 PROBE_DRIVERS: Final = {
     GROUP_COMMIT: "ostler.lab.load.drivers.probe_drivers:probe_driver",
+    REPLICATED_FORCE: "ostler.lab.load.drivers.probe_drivers:probe_driver",
     MEMORY_COPY: "ostler.lab.load.drivers.probe_drivers:probe_driver",
 }
 
@@ -81,7 +83,8 @@ def _nats(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadCl
 
 
 def _jetstream(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return JetStreamClient(pace, is_requester, number, spec.pairs, spec.body_bytes, spec.goes_round)
+    terms = (spec.pairs, spec.body_bytes, spec.goes_round, spec.copies)
+    return JetStreamClient(pace, is_requester, number, *terms)
 
 
 def amqp_routes(spec: LoadSpec) -> AmqpRoutes:
@@ -90,7 +93,7 @@ def amqp_routes(spec: LoadSpec) -> AmqpRoutes:
 
 def _amqp(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     terms = (spec.pairs, spec.body_bytes, spec.persistent, spec.goes_round)
-    return AmqpClient(pace, is_requester, number, *terms, amqp_routes(spec))
+    return AmqpClient(pace, is_requester, number, *terms, amqp_routes(spec), spec.copies)
 
 
 def _mqtt(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
@@ -132,8 +135,8 @@ def _bare_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) ->
 
 
 def _amqp_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    routes = amqp_routes(spec)
-    return AmqpOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, spec.persistent, routes)
+    terms = (spec.pairs, spec.body_bytes, spec.persistent)
+    return AmqpOneWayClient(pace, is_producer, number, *terms, amqp_routes(spec), spec.copies)
 
 
 def _nats_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
@@ -141,7 +144,7 @@ def _nats_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) ->
 
 
 def _jetstream_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return JetStreamOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes)
+    return JetStreamOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, spec.copies)
 
 
 def _mqtt_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:

@@ -26,6 +26,7 @@ OSTLER_API = "ostler.connect"
 TRUSTED = "MQI inside the queue manager"
 # Limits that need no broker.
 GROUP_COMMIT = "group commit"
+REPLICATED_FORCE = "replicated force"
 MEMORY_COPY = "memory copy"
 
 
@@ -120,6 +121,9 @@ class LoadSpec:
     route n modulo this number; one that goes round, for pair p, route n + p modulo this number."""
     line: str = ""
     """The prefix of route names, where brokers need one."""
+    copies: int = 1
+    """The number of brokers that have a copy of each queue, where a peer's queues say so: 1 for those of a single
+    broker. The copies of a queue manager are a matter of the queue manager."""
     window: int = 0
     """The number of one-way messages in flight at which producers wait; 0: unlimited. Not with several drivers, since
     none has the counts of the others."""

@@ -41,6 +41,10 @@ class Peer:
     durability: str = ""
     """The guarantee of an acknowledgement: the data on disk at that time."""
     commands: list[list[str]] = field(default_factory=list)
+    follower_pids: list[int] = field(default_factory=list)
+    """The processes of a cluster that only hold copies of what clients send to another one of it."""
+    member_ports: list[int] = field(default_factory=list)
+    """The ports of all members of a cluster, the one that clients use first; empty for a single broker."""
 
     @property
     def pids(self) -> list[int]:
@@ -49,7 +53,7 @@ class Peer:
     def add(self, command: list[str], environment: Mapping[str, str], directory: Path) -> None:
         with self.log_file.open("ab") as log:
             started = subprocess.Popen(
-                _ended_with_us(command),
+                ended_with_us(command),
                 env=dict(environment),
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
@@ -69,24 +73,25 @@ class Peer:
             lines += ["", f"{path.name}:", path.read_text(errors="replace").rstrip()]
         return "\n".join(lines).replace(str(directory), "STATE")
 
-    def wait_until_listening(self, seconds_max: float) -> None:
-        """Wait until the port answers. Raises PeerUnavailable when a process ends before, or it takes too long.
+    def wait_until_listening(self, seconds_max: float, port: int = 0) -> None:
+        """Wait until its port answers, or another one. Raises PeerUnavailable when a process ends before, or it takes
+        too long.
 
         If anything else ends the wait, such as control-C, the broker is ended: the caller does not have it yet.
         """
         try:
-            self._wait_until_listening(seconds_max)
+            self._wait_until_listening(seconds_max, port or self.port)
         except BaseException:
             self.end()
             raise
 
-    def _wait_until_listening(self, seconds_max: float) -> None:
+    def _wait_until_listening(self, seconds_max: float, port: int) -> None:
         deadline = time.monotonic() + seconds_max
         while time.monotonic() < deadline:
             for each in self.processes:
                 if each.poll() is not None:
                     raise PeerUnavailable(f"{self.name} ended with status {each.returncode}: {self._last_lines()}")
-            if _listens(self.port):
+            if _listens(port):
                 return
             time.sleep(_POLL_SECONDS)
         raise PeerUnavailable(f"{self.name} did not listen within {seconds_max:.0f} s: {self._last_lines()}")
@@ -117,7 +122,7 @@ class Peer:
         return " / ".join(line.strip() for line in lines[-_LINES_SHOWN:]) or "it said nothing"
 
 
-def _ended_with_us(command: list[str]) -> list[str]:
+def ended_with_us(command: list[str]) -> list[str]:
     """Return the command wrapped so that the kernel ends it when we are killed and cannot do so ourselves.
 
     The kernel watches the thread that starts it, which must not end before the process does.

@@ -13,10 +13,11 @@ PACKAGES = ("nats-server",)
 PROOF = "usr/sbin/nats-server"
 IN_MEMORY = "nothing is kept, at most once"
 IN_FILES = "JetStream: streams in files, written before acknowledgements, forced later"
-_START_SECONDS_MAX = 20.0
+START_SECONDS_MAX = 20.0
 # By default it accepts messages of one megabyte, and disconnects a client with 64 of them to read.
 _MESSAGE_BYTES_MAX = 8 << 20
 _PENDING_BYTES_MAX = 512 << 20
+LIMITS = f"max_payload: {_MESSAGE_BYTES_MAX}\nmax_pending: {_PENDING_BYTES_MAX}\n"
 
 
 def start(scratch: Path, jetstream: bool = False) -> Peer:
@@ -27,12 +28,12 @@ def start(scratch: Path, jetstream: bool = False) -> Peer:
     port = free_port()
     peer = Peer(NAME, version(root), port, scratch / "nats.log", durability=IN_FILES if jetstream else IN_MEMORY)
     settings = scratch / "nats.conf"
-    settings.write_text(f"max_payload: {_MESSAGE_BYTES_MAX}\nmax_pending: {_PENDING_BYTES_MAX}\n")
+    settings.write_text(LIMITS)
     command = [program, "--config", str(settings), "--addr", LOOPBACK, "--port", str(port)]
     if jetstream:
         command += ["--jetstream", "--store_dir", str(scratch / "store")]
     peer.add(command, os.environ, scratch)
-    peer.wait_until_listening(_START_SECONDS_MAX)
+    peer.wait_until_listening(START_SECONDS_MAX)
     return peer
 
 

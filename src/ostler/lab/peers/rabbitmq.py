@@ -7,6 +7,8 @@ same arguments, so that it runs from anywhere.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
@@ -22,8 +24,8 @@ _SERVER = "usr/lib/rabbitmq/lib/rabbitmq_server-*"
 PROOF = f"{_SERVER}/plugins"
 DURABILITY = "durable messages forced before confirms; transient ones in memory"
 _EMULATOR = "usr/lib/erlang/erts-*/bin"
-_START_SECONDS_MAX = 90.0
-_SETTINGS = "loopback_users = none\nlog.file.level = warning\nlog.console.level = warning\n"
+START_SECONDS_MAX = 90.0
+SETTINGS = "loopback_users = none\nlog.file.level = warning\nlog.console.level = warning\n"
 # The options of the packages: allocators, limits, and schedulers that do not spin while idle.
 _OPTIONS = (
     "-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w", "+B", "i",
@@ -45,56 +47,83 @@ def start_node(scratch: Path, port: int, plugins: tuple[str, ...] = (), definiti
 
     Raises PeerUnavailable.
     """
-    root = unpack_packages(NAME, PACKAGES, PROOF)
-    emulators = sorted(root.glob(_EMULATOR))
-    if not emulators:
-        raise PeerUnavailable(f"{NAME}: there is no Erlang below {root}")
-    home = sorted(root.glob(_SERVER))[-1]
+    installation = find_installation()
     scratch.mkdir(parents=True, exist_ok=True)
     (scratch / "plugins").write_text(f"[{','.join(plugins)}].\n")
-    settings = _SETTINGS
+    settings = SETTINGS
     if definitions:
         (scratch / "definitions.json").write_text(definitions)
         settings += f"load_definitions = {scratch / 'definitions.json'}\n"
     (scratch / "rabbitmq.conf").write_text(settings)
-    environment = _environment(root, emulators[-1], home, scratch, port)
-    peer = Peer(NAME, version(root), port, scratch / "rabbitmq.log", durability=DURABILITY)
-    mapper_port = environment["ERL_EPMD_PORT"]
-    peer.add([str(emulators[-1] / "epmd"), "-port", mapper_port, "-address", LOOPBACK], environment, scratch)
-    peer.add([str(emulators[-1] / "erlexec"), *_OPTIONS], environment, scratch)
-    peer.wait_until_listening(_START_SECONDS_MAX)
+    peer = Peer(NAME, version(installation.root), port, scratch / "rabbitmq.log", durability=DURABILITY)
+    environment = installation.environment(scratch, "rabbitmq", port, free_port())
+    peer.add(installation.mapper(environment), environment, scratch)
+    peer.add(installation.emulator_command(), environment, scratch)
+    peer.wait_until_listening(START_SECONDS_MAX)
     return peer
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The unpacked packages: where Erlang is, and where RabbitMQ is."""
+
+    root: Path
+    emulator: Path
+    home: Path
+
+    def mapper(self, environment: Mapping[str, str]) -> list[str]:
+        """Return the command of an Erlang port mapper."""
+        return [str(self.emulator / "epmd"), "-port", environment["ERL_EPMD_PORT"], "-address", LOOPBACK]
+
+    def emulator_command(self, *more: str) -> list[str]:
+        """Return the command of a node."""
+        return [str(self.emulator / "erlexec"), *_OPTIONS, *more]
+
+    def environment(self, state: Path, name: str, port: int, mapper_port: int) -> dict[str, str]:
+        """Return the environment of a node: `state` is the directory of all its files, `name` that of its configuration
+        file there."""
+        return {
+            **{key: value for key, value in os.environ.items() if not key.startswith(("RABBITMQ_", "ERL_"))},
+            "ROOTDIR": str(self.root / "usr/lib/erlang"),
+            "BINDIR": str(self.emulator),
+            "EMU": "beam",
+            "PROGNAME": str(self.emulator / "erlexec"),
+            "PATH": f"{self.emulator}{os.pathsep}{os.environ.get('PATH', '')}",
+            "HOME": str(state),
+            "ERL_LIBS": str(self.home / "plugins"),
+            "ERL_EPMD_PORT": str(mapper_port),
+            "ERL_EPMD_ADDRESS": LOOPBACK,
+            "ERL_MAX_PORTS": "65536",
+            "ERL_MAX_ETS_TABLES": "50000",
+            "RABBITMQ_HOME": str(self.home),
+            "RABBITMQ_PLUGINS_DIR": str(self.home / "plugins"),
+            "RABBITMQ_NODENAME": node_name(port),
+            "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
+            "RABBITMQ_NODE_PORT": str(port),
+            "RABBITMQ_DIST_PORT": str(free_port()),
+            "RABBITMQ_MNESIA_BASE": str(state / "mnesia"),
+            "RABBITMQ_LOG_BASE": str(state / "log"),
+            "RABBITMQ_CONFIG_FILE": str(state / name),
+            "RABBITMQ_CONF_ENV_FILE": str(state / "none"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(state / "plugins"),
+            "RABBITMQ_PID_FILE": str(state / f"{name}.pid"),
+        }
+
+
+def find_installation() -> Installation:
+    """Return the packages, and fetch them first if needed. Raises PeerUnavailable."""
+    root = unpack_packages(NAME, PACKAGES, PROOF)
+    emulators = sorted(root.glob(_EMULATOR))
+    if not emulators:
+        raise PeerUnavailable(f"{NAME}: there is no Erlang below {root}")
+    return Installation(root, emulators[-1], sorted(root.glob(_SERVER))[-1])
+
+
+def node_name(port: int) -> str:
+    """Return the name of the node that listens on a port."""
+    return f"lab{port}@localhost"
 
 
 def version(root: Path) -> str:
     """Return the version from the name of its directory."""
     return sorted(root.glob(_SERVER))[-1].name.rpartition("-")[2]
-
-
-def _environment(root: Path, emulator: Path, home: Path, scratch: Path, port: int) -> dict[str, str]:
-    return {
-        **{key: value for key, value in os.environ.items() if not key.startswith(("RABBITMQ_", "ERL_"))},
-        "ROOTDIR": str(root / "usr/lib/erlang"),
-        "BINDIR": str(emulator),
-        "EMU": "beam",
-        "PROGNAME": str(emulator / "erlexec"),
-        "PATH": f"{emulator}{os.pathsep}{os.environ.get('PATH', '')}",
-        "HOME": str(scratch),
-        "ERL_LIBS": str(home / "plugins"),
-        "ERL_EPMD_PORT": str(free_port()),
-        "ERL_EPMD_ADDRESS": LOOPBACK,
-        "ERL_MAX_PORTS": "65536",
-        "ERL_MAX_ETS_TABLES": "50000",
-        "RABBITMQ_HOME": str(home),
-        "RABBITMQ_PLUGINS_DIR": str(home / "plugins"),
-        "RABBITMQ_NODENAME": f"lab{port}@localhost",
-        "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
-        "RABBITMQ_NODE_PORT": str(port),
-        "RABBITMQ_DIST_PORT": str(free_port()),
-        "RABBITMQ_MNESIA_BASE": str(scratch / "mnesia"),
-        "RABBITMQ_LOG_BASE": str(scratch / "log"),
-        "RABBITMQ_CONFIG_FILE": str(scratch / "rabbitmq"),
-        "RABBITMQ_CONF_ENV_FILE": str(scratch / "none"),
-        "RABBITMQ_ENABLED_PLUGINS_FILE": str(scratch / "plugins"),
-        "RABBITMQ_PID_FILE": str(scratch / "pid"),
-    }

@@ -11,17 +11,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import socket
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.load.amqp import frames as amqp
-from ostler.lab.load.amqp.client import CHANNEL, connection_steps
 from ostler.lab.peers import rabbitmq
+from ostler.lab.peers.amqp_queues import declare_queues
 from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
 
@@ -33,7 +30,6 @@ _USER: Final = "guest"
 _SALT: Final = b"ostl"
 _READY_SECONDS_MAX: Final = 60.0
 _POLL_SECONDS: Final = 0.1
-_READ_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ def _wait_for_consumers(port: int, queues: Sequence[str]) -> None:
     left = list(queues)
     while left:
         try:
-            counts = consumer_counts(port, left)
+            counts = declare_queues(port, left)
         except (OSError, PeerUnavailable):
             counts = {}
         left = [name for name in left if not counts.get(name)]
@@ -145,40 +141,3 @@ def _wait_for_consumers(port: int, queues: Sequence[str]) -> None:
             raise PeerUnavailable(f"{rabbitmq.NAME}: the shovel of {left[0]} did not start")
         if left:
             time.sleep(_POLL_SECONDS)
-
-
-def consumer_counts(port: int, queues: Sequence[str]) -> dict[str, int]:
-    """Return the number of consumers of a node's queues. Raises PeerUnavailable for a missing queue, and OSError."""
-    found: dict[str, int] = {}
-    steps = connection_steps()
-    with closing(socket.create_connection((LOOPBACK, port), _READY_SECONDS_MAX)) as link:
-        link.sendall(amqp.PROTOCOL_HEADER)
-        for which, data in _methods(link):
-            if steps and which == steps[0][0]:
-                link.sendall(steps.pop(0)[1])
-                continue
-            if which == amqp.QUEUE_DECLARE_OK:
-                name = data[1 : 1 + data[0]].decode()
-                found[name] = int.from_bytes(data[-4:], "big")
-            elif which != amqp.CHANNEL_OPEN_OK:
-                raise PeerUnavailable(f"{rabbitmq.NAME} sent method {which[0]}.{which[1]}")
-            if len(found) == len(queues):
-                break
-            link.sendall(amqp.declare_queue(CHANNEL, queues[len(found)].encode(), True))
-    return found
-
-
-def _methods(link: socket.socket) -> Iterator[tuple[tuple[int, int], bytes]]:
-    """Yield methods with their arguments."""
-    data = b""
-    while received := link.recv(_READ_BYTES):
-        data += received
-        at = 0
-        while True:
-            kind, payload, after = amqp.read_frame(data, at)
-            if kind == 0:
-                break
-            if kind == amqp.METHOD:
-                yield amqp.read_method(data, payload), data[payload + 4 : after - 1]
-            at = after
-        data = data[at:]

@@ -4,13 +4,14 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of_distribution
 from pathlib import Path
+from typing import Any
 
 from ostler.lab.load import spec
-from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers import activemq, mosquitto, nats, nats_cluster, rabbitmq, rabbitmq_cluster, redis
 from ostler.lab.peers.broker_process import Peer
 from ostler.lab.peers.packages import PeerUnavailable, find_unpacked, unpack_packages
 
@@ -48,6 +49,10 @@ class KnownPeer:
     durabilities: tuple[str, ...]
     requirement: Callable[[], object] | None = None
     """A further requirement; raises PeerUnavailable when the machine does not meet it."""
+    persistent_title: str = ""
+    """The title for persistent messages, where those are a contestant of their own."""
+    copies: int = 1
+    """The number of brokers that have a copy of each queue."""
 
     def client(self, persistent: bool, through_library: bool = False) -> str:
         """Return the protocol for a `LoadSpec`; empty where there is none."""
@@ -90,6 +95,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         nats.start,
         Clients((spec.NATS, spec.JETSTREAM), (spec.NATS_PY, spec.NATS_PY)),
         (nats.IN_MEMORY, nats.IN_FILES),
+        persistent_title="NATS JetStream",
     ),
     KnownPeer(
         activemq.NAME,
@@ -131,6 +137,38 @@ KNOWN: tuple[KnownPeer, ...] = (
 )
 
 NAMES: tuple[str, ...] = tuple(each.name for each in KNOWN)
+
+
+def _start_rabbitmq_cluster(scratch: Path, _persistent: bool) -> Peer:
+    return rabbitmq_cluster.start(scratch)
+
+
+def _start_nats_cluster(scratch: Path, _persistent: bool) -> Peer:
+    return nats_cluster.start(scratch)
+
+
+def _as_cluster(name: str, **changes: Any) -> KnownPeer:
+    return replace(next(each for each in KNOWN if each.name == name), **changes)
+
+
+REPLICATED: tuple[KnownPeer, ...] = (
+    _as_cluster(
+        rabbitmq.NAME,
+        title="RabbitMQ quorum queues",
+        start=_start_rabbitmq_cluster,
+        durabilities=(rabbitmq_cluster.DURABILITY,),
+        copies=rabbitmq_cluster.NODES,
+    ),
+    _as_cluster(
+        nats.NAME,
+        title="NATS JetStream R3",
+        start=_start_nats_cluster,
+        durabilities=(nats_cluster.DURABILITY,),
+        copies=nats_cluster.SERVERS,
+        persistent_title="",
+    ),
+)
+"""The peers that copy their queues, as clusters of three on this machine. They carry persistent messages only."""
 
 
 @dataclass(frozen=True)

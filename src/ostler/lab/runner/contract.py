@@ -30,6 +30,9 @@ GET = "get"
 SESSION = "session"
 CONNECT = "connect"
 
+WITHOUT_COPIES = "Ostler without copies"
+"""A contestant beside others that have copies: it waits for one log only."""
+
 
 class PointFailed(Exception):
     """A point could not be measured. The text gives the reason. The run continues with the next point, and this one is
@@ -217,6 +220,32 @@ class ReadyLoad(ABC):
     @abstractmethod
     def close(self) -> None:
         """Disconnect the clients. Brokers may go on running for the next step."""
+
+
+class WrappedLoad(ReadyLoad):
+    """A load with something before, after or beside another one, whose methods it has otherwise."""
+
+    def __init__(self, inner: ReadyLoad) -> None:
+        self.point_spec = inner.point_spec
+        self._inner = inner
+
+    def processes(self) -> Sequence[WatchedProcess]:
+        return self._inner.processes()
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
+        return self._inner.run(timeline, watcher)
+
+    def metrics(self) -> Sequence[Metric]:
+        return self._inner.metrics()
+
+    def results(self) -> Sequence[Metric]:
+        return self._inner.results()
+
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+        return self._inner.check_counts(counted)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class Experiment(ABC):

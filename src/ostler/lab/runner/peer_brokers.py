@@ -14,19 +14,22 @@ from types import TracebackType
 from typing import Final
 
 from ostler.lab.load import spec
+from ostler.lab.load.amqp.queue_names import shared_queues
+from ostler.lab.load.nats.jetstream import stream_config
+from ostler.lab.load.nats.one_way import shared_streams
 from ostler.lab.load.spec import ONE_WAY, PUBLISH, REQUEST_REPLY, LoadSpec
-from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers import activemq, mosquitto, nats, nats_cluster, rabbitmq, redis
 from ostler.lab.peers import registry as known
+from ostler.lab.peers.amqp_queues import declare_queues
 from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.registry import KnownPeer, PeerStatus
 from ostler.lab.runner.contract import Contestant, ContestantKind
 from ostler.lab.sampling.process_sampler import WatchedProcess
-from ostler.lab.store.roles import PEER
+from ostler.lab.store.roles import FOLLOWER, LEADER, PEER, role_at
 from ostler.server.storage.descriptor_budget import raise_limit
 
 KINDS: Final = (REQUEST_REPLY, ONE_WAY, PUBLISH)
-_JETSTREAM_TITLE: Final = "NATS JetStream"
 
 # The meaning of an acknowledgement by broker and kind of load: of non-persistent messages, and of persistent ones.
 PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
@@ -76,6 +79,20 @@ PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
         "streams, forced before each answer; acknowledged and deleted by consumers in one transaction",
     ),
 }
+# The same for brokers whose queues have copies, all of persistent messages.
+REPLICATED_PROMISES: Final[dict[tuple[str, str], str]] = {
+    (rabbitmq.NAME, REQUEST_REPLY): (
+        "quorum queues on three nodes: forced at two before confirms; acknowledged when confirmed"
+    ),
+    (rabbitmq.NAME, ONE_WAY): "quorum queues on three nodes: forced at two before confirms; acknowledged by consumers",
+    (nats.NAME, REQUEST_REPLY): (
+        "streams of three servers: written at two before acknowledgements, forced at none; acknowledged by responders "
+        "when stored"
+    ),
+    (nats.NAME, ONE_WAY): (
+        "streams of three servers: written at two before acknowledgements, forced at none; acknowledged by consumers"
+    ),
+}
 # Where a library offers less than the protocol.
 PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
     (
@@ -93,6 +110,7 @@ class DeliveryMode:
     protocol: str
     broker: Peer
     promise: str
+    copies: int = 1
 
 
 @dataclass(frozen=True)
@@ -119,15 +137,35 @@ class PeerContestant:
             tls=None,
             conversations=1,
             other_addresses=(),
+            copies=way.copies,
         )
+
+    def declare_queues(self, made: LoadSpec) -> None:
+        """Declare the queues and streams that clients of a load share, where they cannot do so all at once. Raises
+        PeerUnavailable."""
+        way = self.delivery_modes[made.persistent]
+        if way.copies == 1:
+            return
+        queues = shared_queues(made)
+        try:
+            if queues:
+                declare_queues(way.broker.port, queues, way.copies)
+            for name in shared_streams(made):
+                nats_cluster.make_stream(way.broker, way.broker.port, stream_config(name, way.copies))
+        except OSError as failure:
+            raise PeerUnavailable(f"{way.broker.name}: queues cannot be declared: {failure}") from None
 
     def describe_end(self, persistent: bool) -> str:
         """Describe the end of its broker; empty while the broker runs."""
         return self.delivery_modes[persistent].broker.describe_end()
 
     def watched(self, persistent: bool) -> list[WatchedProcess]:
-        """Return the processes of its broker."""
-        return [WatchedProcess(PEER, pid) for pid in self.delivery_modes[persistent].broker.pids]
+        """Return the processes of its broker; in a cluster those that only hold copies have a role of their own."""
+        broker = self.delivery_modes[persistent].broker
+        if not broker.follower_pids:
+            return [WatchedProcess(PEER, pid) for pid in broker.pids]
+        ends = {pid: FOLLOWER if pid in broker.follower_pids else LEADER for pid in broker.pids}
+        return [WatchedProcess(role_at(PEER, end), pid) for pid, end in ends.items()]
 
 
 class PeerBrokers:
@@ -136,7 +174,14 @@ class PeerBrokers:
     It must be used in the main thread: only there can brokers be started so that they end with a killed laboratory.
     """
 
-    def __init__(self, names: Sequence[str], scratch: Path, libraries: bool = True) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        scratch: Path,
+        libraries: bool = True,
+        catalogue: Sequence[KnownPeer] = known.KNOWN,
+    ) -> None:
+        self._catalogue = catalogue
         self._names = tuple(dict.fromkeys(names))
         self._scratch = scratch
         self._libraries = libraries
@@ -158,7 +203,7 @@ class PeerBrokers:
     @property
     def configuration(self) -> dict[str, str]:
         """The configuration of each broker that runs, by name."""
-        titles = {each.name: each.title for each in known.KNOWN}
+        titles = {each.name: each.title for each in self._catalogue}
         twice = {name for name, _ in self._brokers if sum(key[0] == name for key in self._brokers) > 1}
         return {
             f"{titles[name]}, {'persistent' if keeps else 'non-persistent'}" if name in twice else titles[name]:
@@ -175,7 +220,7 @@ class PeerBrokers:
         contestants: list[PeerContestant] = []
         for name in self._names:
             peer = self._usable(name)
-            if peer is None or (name, kind) not in PROMISES:
+            if peer is None or not any(_promises(peer, kind)):
                 continue
             libraries = self._libraries and kind != PUBLISH
             for through_library in (False, True) if libraries else (False,):
@@ -190,9 +235,11 @@ class PeerBrokers:
         if name in self._found:
             found = self._found[name]
         else:
-            peers = [each for each in known.KNOWN if each.name == name]
+            peers = [each for each in self._catalogue if each.name == name]
             if not peers:
-                self.absent[name] = f"there is no such peer; known are {', '.join(known.NAMES)}"
+                # One that is known otherwise has nothing of this kind.
+                if name not in known.NAMES:
+                    self.absent[name] = f"there is no such peer; known are {', '.join(known.NAMES)}"
                 return None
             found = self._found[name] = known.inspect_peer(peers[0])
         if not found.is_usable:
@@ -208,7 +255,7 @@ class PeerBrokers:
             self.absent[f"{peer.title}, {library}"] = f"pip install {peer.library}"
             return []
         # There are two contestants where persistent messages use a different protocol.
-        is_split = peer.name == nats.NAME
+        is_split = bool(peer.persistent_title)
         groups = [(False,), (True,)] if is_split else [(False, True)]
         contestants: list[PeerContestant] = []
         for group in groups:
@@ -217,7 +264,7 @@ class PeerBrokers:
             )
             if not delivery_modes:
                 continue
-            title = _JETSTREAM_TITLE if is_split and group == (True,) else peer.title
+            title = peer.persistent_title if is_split and group == (True,) else peer.title
             name = f"{title}, {library}" if through_library else title
             version = f"{found.library_version}, broker {found.version}" if through_library else found.version
             steps = frozenset(number for number, persistent in persistence.items() if persistent in delivery_modes)
@@ -231,12 +278,12 @@ class PeerBrokers:
         delivery_modes: dict[bool, DeliveryMode] = {}
         for persistent in wanted:
             protocol = peer.client(persistent, through_library)
-            broker = self._broker(peer, persistent) if protocol else None
-            promise = PROMISES[peer.name, kind][persistent]
-            if broker is not None and promise:
+            promise = _promises(peer, kind)[persistent]
+            broker = self._broker(peer, persistent) if protocol and promise else None
+            if broker is not None:
                 if through_library:
                     promise = PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
-                delivery_modes[persistent] = DeliveryMode(protocol, broker, promise)
+                delivery_modes[persistent] = DeliveryMode(protocol, broker, promise, peer.copies)
         return delivery_modes
 
     def _broker(self, peer: KnownPeer, persistent: bool) -> Peer | None:
@@ -253,6 +300,13 @@ class PeerBrokers:
                 return None
             self._stack.callback(self._brokers[key].end)
         return self._brokers.get(key)
+
+
+def _promises(peer: KnownPeer, kind: str) -> tuple[str, str]:
+    """Return its promises for non-persistent and for persistent messages; empty where it carries none."""
+    if peer.copies > 1:
+        return "", REPLICATED_PROMISES.get((peer.name, kind), "")
+    return PROMISES.get((peer.name, kind), ("", ""))
 
 
 def _promise(delivery_modes: Mapping[bool, DeliveryMode]) -> str:

@@ -30,6 +30,9 @@ _NUMBER_COLUMNS = (
     TextColumn("broker us", keep=7),
     TextColumn("near us", keep=6),
     TextColumn("far us", keep=6),
+    TextColumn("leader us", keep=6),
+    TextColumn("follower us", keep=6),
+    TextColumn("recovery us", keep=6),
     TextColumn("log us", keep=5),
     TextColumn("driver us", keep=2),
     TextColumn("of limit", keep=8),
@@ -128,6 +131,9 @@ def _metrics(each: StepResult) -> tuple[str, ...]:
         formatting.cost(each.broker_us.median),
         formatting.cost(each.costs.near_us.median),
         formatting.cost(each.costs.far_us.median),
+        formatting.cost(each.costs.leader_us.median),
+        formatting.cost(each.costs.follower_us.median),
+        formatting.cost(each.costs.recovery_us.median),
         formatting.cost(each.costs.log_us.median or None),
         formatting.cost(each.driver_us.median),
         "" if each.of_limit is None else formatting.percent(100 * each.of_limit),
@@ -186,6 +192,11 @@ def _legend(results: Sequence[StepResult]) -> str:
     if any(each.costs.near_us.values for each in results):
         sentences.append(
             "near us: the part of broker us of the queue manager or node that requests go in at; far us: the other"
+        )
+    if any(each.costs.leader_us.values for each in results):
+        sentences.append(
+            "leader us: the part of broker us of the instance that applications use; follower us: of all its "
+            "followers; recovery us: of the instance at another site"
         )
     if any(each.costs.log_us.median for each in results):
         sentences.append("log us: the part of broker us of threads that write the log")

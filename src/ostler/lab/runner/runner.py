@@ -32,7 +32,7 @@ from ostler.lab.runner.contract import (
 from ostler.lab.runner.point_measurement import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
 from ostler.lab.runner.stop_rules import StepOutcome, reason_to_stop
-from ostler.lab.runner.windows import window_seconds
+from ostler.lab.runner.windows import stated_windows, window_seconds
 from ostler.lab.sampling.clock import SystemClock
 from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.noise import PIECES, NoiseMeter
@@ -189,7 +189,7 @@ def _run(
         run.amend_environment(
             {
                 **describe_contestants([_describe(each) for each in contestants]),
-                "deviations": plain((*scenario.deviations, *experiment.deviations)),
+                "deviations": plain((*stated_windows(scenario.deviations, settings), *experiment.deviations)),
                 "configuration": [{"name": name, "text": text} for name, text in experiment.configuration.items()],
             }
         )

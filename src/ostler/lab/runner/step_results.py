@@ -8,17 +8,38 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Final
 
 from ostler.lab.common.samples import median
-from ostler.lab.runner.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUND_TRIP, SESSION, ContestantKind
+from ostler.lab.load.spec import REPLICATED_FORCE
+from ostler.lab.runner.contract import (
+    CONNECT,
+    GET,
+    NEEDED_PARAMETER,
+    PUT,
+    ROUND_TRIP,
+    SESSION,
+    WITHOUT_COPIES,
+    ContestantKind,
+)
 from ostler.lab.runner.point_measurement import OPERATION_PARAMETER
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import LoadKind
 from ostler.lab.store.manifest import listed_contestants
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
-from ostler.lab.store.roles import DRIVER, FAR, NEAR, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
+from ostler.lab.store.roles import (
+    DRIVER,
+    FAR,
+    FOLLOWER,
+    LEADER,
+    NEAR,
+    PEER,
+    PROBE,
+    QUEUE_MANAGER,
+    RECOVERY,
+    role_end,
+    role_kind,
+)
 from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
 
@@ -57,7 +78,8 @@ class Series:
 @dataclass(frozen=True)
 class Costs:
     """Processor time for each operation, in microseconds. `near_us` and `far_us` are the parts of `broker_us` of two
-    joined brokers, and empty for one. `log_us` is the part of threads that write logs, and empty for peers."""
+    joined brokers, and empty for one; `leader_us`, `follower_us` and `recovery_us` those of a broker with copies, all
+    followers together. `log_us` is the part of threads that write logs, and empty for peers."""
 
     broker_us: Series = field(default_factory=Series)
     near_us: Series = field(default_factory=Series)
@@ -66,6 +88,9 @@ class Costs:
     near_log_us: Series = field(default_factory=Series)
     far_log_us: Series = field(default_factory=Series)
     driver_us: Series = field(default_factory=Series)
+    leader_us: Series = field(default_factory=Series)
+    follower_us: Series = field(default_factory=Series)
+    recovery_us: Series = field(default_factory=Series)
 
 
 @dataclass(frozen=True)
@@ -162,6 +187,9 @@ class StepResult:
             "broker_us_per_operation": _rounded(self.broker_us.median),
             "near_us_per_operation": _rounded(self.costs.near_us.median),
             "far_us_per_operation": _rounded(self.costs.far_us.median),
+            "leader_us_per_operation": _rounded(self.costs.leader_us.median),
+            "follower_us_per_operation": _rounded(self.costs.follower_us.median),
+            "recovery_us_per_operation": _rounded(self.costs.recovery_us.median),
             "log_us_per_operation": _rounded(self.costs.log_us.median),
             "near_log_us_per_operation": _rounded(self.costs.near_log_us.median),
             "far_log_us_per_operation": _rounded(self.costs.far_log_us.median),
@@ -305,6 +333,9 @@ def _costs(points: Sequence[MeasuredPoint], operation: str) -> Costs:
         of(_log_times, BROKER_ROLES, NEAR),
         of(_log_times, BROKER_ROLES, FAR),
         of(_process_times, (DRIVER,)),
+        of(_process_times, BROKER_ROLES, LEADER),
+        of(_process_times, BROKER_ROLES, FOLLOWER),
+        of(_process_times, BROKER_ROLES, RECOVERY),
     )
 
 
@@ -377,18 +408,24 @@ def _with_aim(found: list[StepResult], aim: Aim | None) -> list[StepResult]:
 def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
     """Add the limit: the slowest probe, which no contestant can exceed. Where rates mean nothing, mean times are
     used."""
-    limits: dict[int, tuple[float, str]] = {}
+    limits: dict[int, list[tuple[float, str]]] = {}
     for each in found:
         speed = _speed(each, is_counted)
         if each.kind is ContestantKind.LIMIT and each.is_main and speed:
-            limits[each.step] = min(limits.get(each.step, (inf, "")), (speed / each.needed, each.contestant))
+            limits.setdefault(each.step, []).append((speed / each.needed, each.contestant))
     listed: list[StepResult] = []
     for each in found:
-        limit = limits.get(each.step)
-        if each.is_main and each.kind is not ContestantKind.LIMIT and limit is not None:
+        of_step = [limit for limit in limits.get(each.step, []) if _is_limit_of(limit[1], each.contestant)]
+        if each.is_main and each.kind is not ContestantKind.LIMIT and of_step:
+            limit = min(of_step)
             each = replace(each, limit=limit[1], of_limit=_speed(each, is_counted) / limit[0])
         listed.append(each)
     return listed
+
+
+def _is_limit_of(limit: str, contestant: str) -> bool:
+    """Return whether a contestant has to do what a limit does: without copies nobody waits for a second log."""
+    return limit != REPLICATED_FORCE or contestant != WITHOUT_COPIES
 
 
 def _speed(each: StepResult, is_counted: bool) -> float:

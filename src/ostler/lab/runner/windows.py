@@ -1,9 +1,12 @@
-"""The length of the measured window: as set, and longer where a client of the scenario sends seldom."""
+"""The length of the measured window: as set, and longer where a client of the scenario sends seldom; and its statement
+among the deviations of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ostler.lab.runner.contract import Settings
-from ostler.lab.scenarios.model import LoadKind, Scenario
+from ostler.lab.scenarios.model import Deviation, LoadKind, Scenario, windows_text
 
 _USUAL_SECONDS = Settings().measured_seconds
 
@@ -17,6 +20,12 @@ def window_seconds(scenario: Scenario, settings: Settings) -> float:
     if settings.is_quick or settings.measured_seconds < _USUAL_SECONDS:
         return settings.measured_seconds
     return max(settings.measured_seconds, period_seconds(scenario))
+
+
+def stated_windows(deviations: Sequence[Deviation], settings: Settings) -> tuple[Deviation, ...]:
+    """Return the deviations of a scenario with the windows of a run in place of the usual ones."""
+    usual, here = windows_text(), windows_text(settings.repetitions, settings.measured_seconds)
+    return tuple(Deviation(here, each.why) if each.what == usual else each for each in deviations)
 
 
 def period_seconds(scenario: Scenario) -> float:

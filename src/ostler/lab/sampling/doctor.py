@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from ostler.lab.common.machine import IN_MEMORY
 from ostler.lab.common.samples import median
 from ostler.lab.sampling.facts import Facts
 
@@ -75,7 +76,6 @@ BUSY_PERCENT_MOST: Final = 50.0
 NOISE_PERCENT_GOOD: Final = 15.0
 NOISE_PERCENT_MOST: Final = 50.0
 CLOCK_NS_GOOD: Final = 500
-IN_MEMORY: Final = ("tmpfs", "ramfs")
 
 
 def examine(facts: Facts) -> list[Finding]:

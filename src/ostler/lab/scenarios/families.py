@@ -96,7 +96,8 @@ _ALL: Final = (
     Family("shared-queues", "requests and replies on queues that several queue managers share"),
     Family("shared-data-sets", "large messages of shared queues on disk: formatting, growth, backup, recovery"),
     Family("bridge", "requests to transactions of another system"),
-    Family("replication", "client requests and replies on queue managers that are copied to other machines"),
+    Family("replication", "queue managers that are copied to other machines: client requests and replies, and the "
+           "loss of an instance or a site", "ostler.lab.families.replication.experiments:experiment"),
 )  # fmt: skip
 
 FAMILIES: Final[dict[str, Family]] = {family.name: family for family in _ALL}

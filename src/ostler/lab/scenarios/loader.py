@@ -35,6 +35,7 @@ from ostler.lab.scenarios.model import (
     Syncpoint,
     Topology,
     Value,
+    windows_text,
 )
 
 FEATURES_FILE: Final = "features.toml"
@@ -134,7 +135,10 @@ def read_report(
         head.text("text"),
         head.flag("accounting"),
     )
+    windows = head.text("windows", "")
     shared = tuple(_deviation(each) for each in head.tables("deviations"))
+    if windows:
+        shared = (*shared, Deviation(windows_text(), windows))
     head.end()
     found = [_scenario(fields, file_name, report, features, shared) for fields in whole.tables("scenario")]
     whole.end()

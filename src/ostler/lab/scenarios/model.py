@@ -186,6 +186,12 @@ class Deviation:
     why: str
 
 
+def windows_text(repetitions: int = 3, seconds: float = 10.0) -> str:
+    """Return how points are measured, as a deviation states it: as usual, or as a run does it."""
+    windows = "a window" if repetitions == 1 else f"the median of {repetitions} windows"
+    return f"Each point is {windows} of {seconds:g} s, or of the time that the scenario needs where that is longer"
+
+
 @dataclass(frozen=True)
 class Scenario:
     """One scenario, in our own words. `compared` is varied by the report and cannot be varied on one machine: releases,

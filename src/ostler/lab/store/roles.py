@@ -14,6 +14,11 @@ LABORATORY: Final = "laboratory"
 # The role of one of two joined brokers has its end: that of requesters and producers is near, the other one far.
 NEAR: Final = "near"
 FAR: Final = "far"
+# The role of an instance of a replicated broker: the one that clients use, its synchronous copies, and its copy at a
+# recovery site.
+LEADER: Final = "leader"
+FOLLOWER: Final = "follower"
+RECOVERY: Final = "recovery"
 END: Final = "/"
 """The separator between a role and its end."""
 
@@ -22,7 +27,7 @@ LOG_THREAD: Final = "ostler-log"
 
 
 def role_at(role: str, end: str) -> str:
-    """Return the role of one of two joined brokers: queue-manager/far."""
+    """Return the role of one of several joined brokers: queue-manager/far."""
     return f"{role}{END}{end}"
 
 
@@ -32,5 +37,5 @@ def role_kind(role: str) -> str:
 
 
 def role_end(role: str) -> str:
-    """Return near or far; empty without a partner."""
+    """Return near or far, leader, follower or recovery; empty without a partner."""
     return role.partition(END)[2]

@@ -153,7 +153,8 @@ PROCESS = SampleTable(
         _SECOND,
         _key(
             "role",
-            "driver, queue-manager, peer, probe, neighbour, ...; of two that are joined with /near or /far behind it",
+            "driver, queue-manager, peer, probe, neighbour, ...; of two that are joined with /near or /far behind it, "
+            "of copies with /leader, /follower or /recovery",
         ),
         _key("pid", "process id", ColumnKind.INTEGER),
         _last("name", "name of the program", ColumnKind.TEXT),

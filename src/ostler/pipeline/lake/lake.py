@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -27,7 +27,9 @@ from ostler.pipeline.lake.arrow_schemas import arrow_schema
 from ostler.pipeline.lake.tables import LakeTable
 
 CURRENT: Final = "current.json"
-FORMAT: Final = 1
+FORMAT: Final = 2
+_FORMER_NAMES: Final = {"entrant": "contestant"}
+"""Tables of format 1 that have another name since format 2. Their files stay where they are."""
 VERSION_PREFIX: Final = "version="
 # The directory name of an empty value in Hive, and so in Spark.
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -126,8 +128,10 @@ def _from_json(root: Path, content: Mapping[str, object]) -> LakeSnapshot:
         raise ValueError("it does not list its tables")
     # Tables that this version does not know are not touched.
     parts = {
-        name: tuple(LakePart(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed)
-        for name, listed in tables.items()
+        _FORMER_NAMES.get(name, name): tuple(
+            LakePart(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed
+        )
+        for name, listed in dict[str, Any](tables).items()
     }
     version = content["version"]
     if not isinstance(version, int):

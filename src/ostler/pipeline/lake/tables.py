@@ -94,8 +94,8 @@ RUN: Final = LakeTable(
     ),
     ("run",),
 )
-ENTRANT: Final = LakeTable(
-    "entrant",
+CONTESTANT: Final = LakeTable(
+    "contestant",
     Layer.BRONZE,
     "Who took part in each run.",
     (
@@ -186,6 +186,9 @@ POINT: Final = LakeTable(
         LakeColumn("far_cpu_us", "double", "of two that are joined, the other one", True),
         LakeColumn("near_log_cpu_us", "double", "of the log threads of the near queue manager", True),
         LakeColumn("far_log_cpu_us", "double", "of the log threads of the far queue manager", True),
+        LakeColumn("leader_cpu_us", "double", "of instances with copies, the one that applications use", True),
+        LakeColumn("follower_cpu_us", "double", "of instances with copies, all that follow it at this site", True),
+        LakeColumn("recovery_cpu_us", "double", "of instances with copies, the one at another site", True),
         LakeColumn("broker_core_percent", "double", "of one core", True),
         LakeColumn("machine_busy_percent", "double", "of all cores", True),
         LakeColumn("steal_percent", "double", "of all cores", True),
@@ -232,7 +235,8 @@ _EACH: Final = (
 )
 _POINT_FIGURES: Final = (
     *("asked_rate", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "broker_cpu_us", "broker_user_us"),
-    *("driver_cpu_us", "log_cpu_us", "near_cpu_us", "far_cpu_us", "broker_core_percent", "machine_busy_percent"),
+    *("driver_cpu_us", "log_cpu_us", "near_cpu_us", "far_cpu_us", "leader_cpu_us", "follower_cpu_us"),
+    *("recovery_cpu_us", "broker_core_percent", "machine_busy_percent"),
     *("steal_percent", "broker_memory_bytes", "disk_busy_percent", "disk_wait_us", "disk_queue", "put_rate"),
     *("get_rate", "message_rate", "megabyte_rate", "broker_cpu_us_per_megabyte"),
 )
@@ -440,6 +444,7 @@ RESULT: Final = LakeTable(
         LakeColumn("name", "string", "what it is, with its unit"),
         LakeColumn("value", "double", "the median of what was found in this repetition"),
         LakeColumn("count", "bigint", "how often it was found"),
+        LakeColumn("series", "string", "the point of every sweep, as in points, but with those of clients", True),
     ),
     ("run", "contestant", "step", "repetition", "name"),
 )
@@ -482,7 +487,7 @@ TABLES: Final = {
     for table in (
         *BRONZE.values(),
         RUN,
-        ENTRANT,
+        CONTESTANT,
         PUBLISHED,
         DISCLOSURE,
         POINT,

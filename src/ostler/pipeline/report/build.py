@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ostler.lab.store.manifest import write_whole
 from ostler.pipeline.report.context import Context, make_context, moment
-from ostler.pipeline.report.html.document import Section
+from ostler.pipeline.report.html.document import Section, page_only
 from ostler.pipeline.report.html.notes import notes_section
 from ostler.pipeline.report.html.page import page
 from ostler.pipeline.report.html.pdf import NoPdf, find_browser, print_pdf, print_sheet
@@ -65,7 +65,7 @@ def sections(context: Context) -> list[Section]:
         tests_section(context),
     ]
     kept = [each for each in made if each is not None]
-    kept += [reproduce_section(context), resources_section(context), glossary_section()]
+    kept += [reproduce_section(context, page_only(kept)), resources_section(context), glossary_section()]
     # The first page is for a reader with one minute; the preface has no numbered table, so it is made last.
     return [kept[0], preface_section(context, kept), *kept[1:]]
 

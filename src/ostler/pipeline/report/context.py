@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from ostler.lab.scenarios.loader import catalogue
-from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.model import LoadKind, Scenario
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.charts.curves import NO_MESSAGES, other_words
@@ -20,7 +20,7 @@ from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
 from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
 from ostler.pipeline.report.rows import LIMIT, OSTLER, DisclosureRow, PeakRow, PointRow, RunRow, SecondRow, Tables
-from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, WITHOUT_COPIES
 
 _NUMBER: Final = re.compile(r"(\d+)")
 _SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
@@ -54,11 +54,16 @@ class Context:
         return found
 
     @cached_property
+    def runs_with_results(self) -> set[str]:
+        """Runs whose experiments found figures besides rates."""
+        return {row.run for row in self.tables.results}
+
+    @cached_property
     def speaking(self) -> dict[str, str]:
         """The representative run of each scenario: complete and full ones before others, then the newest."""
         best: dict[str, RunRow] = {}
         for run in sorted(self.tables.runs, key=lambda each: (each.is_complete, not each.is_quick, each.began)):
-            if self.points_of.get(run.run):
+            if self.points_of.get(run.run) or run.run in self.runs_with_results:
                 best[run.scenario] = run
         order = {name: number for number, name in enumerate(catalogue().scenarios)}
         return {name: best[name].run for name in sorted(best, key=lambda each: (order.get(each, len(order)), each))}
@@ -76,7 +81,7 @@ class Context:
 
     def promise(self, run: str, contestant: str, persistent: bool) -> str:
         """Return what an acknowledgement of a contestant promises in a run; empty where the run does not say."""
-        return promise_of(self.tables.entrants, run, contestant, persistent)
+        return promise_of(self.tables.contestants, run, contestant, persistent)
 
     @cached_property
     def limits(self) -> set[str]:
@@ -88,7 +93,7 @@ class Context:
         """Peaks by run, Ostler first, then by size."""
         found: dict[str, list[PeakRow]] = defaultdict(list)
         for peak in sorted(
-            self.tables.peaks,
+            (each for each in self.tables.peaks if self.has_rates(each.scenario)),
             key=lambda each: (
                 each.message_bytes,
                 _in_order(each.series),
@@ -98,12 +103,17 @@ class Context:
             found[peak.run].append(peak)
         return found
 
+    def has_rates(self, name: str) -> bool:
+        """Operations of a scenario have a rate. Where queue managers are idle, operations happen once, or now and then,
+        and their number in a window says nothing."""
+        found = self.scenario(name)
+        return found is None or found.load is None or found.load.kind is not LoadKind.IDLE
+
     def own_peaks(self, run: str) -> list[PeakRow]:
-        """Return Ostler's peaks of a run, without one queue manager in the place of two, which these are compared
-        with."""
-        return [
-            peak for peak in self.peaks_of.get(run, []) if peak.kind == OSTLER and peak.contestant != ONE_QUEUE_MANAGER
-        ]
+        """Return Ostler's peaks of a run, without one queue manager in the place of two, and one without copies where
+        others have them, which these are compared with."""
+        beside = (ONE_QUEUE_MANAGER, WITHOUT_COPIES)
+        return [peak for peak in self.peaks_of.get(run, []) if peak.kind == OSTLER and peak.contestant not in beside]
 
     def queue_managers(self, name: str) -> int:
         """Return the largest number of queue managers of a scenario."""

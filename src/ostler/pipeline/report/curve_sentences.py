@@ -22,8 +22,7 @@ _PEERS_MAX = 3
 def curve_sentence(context: Context, panel: Panel, members: Sequence[Curve], sweep: ChartSweep) -> str:
     """Return the sentence of one chart; empty when there is nothing to say."""
     main = context.main_contestant(members[0].run)
-    own = next((curve for curve in members if curve.contestant == main), None)
-    own = own or next((curve for curve in members if curve.kind != LIMIT), None)
+    own = _told_curve(members, main)
     if own is None:
         return ""
     points = _values(own, panel)
@@ -46,6 +45,25 @@ def curve_sentence(context: Context, panel: Panel, members: Sequence[Curve], swe
     return " ".join(filter(None, parts))
 
 
+def told_limits(
+    context: Context, curves: Sequence[Curve], sweep: ChartSweep | None, groups: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Return the contestants and series whose limit is in the sentence of a chart."""
+    found: set[tuple[str, str]] = set()
+    for group in groups if sweep is not None else ():
+        members = [curve for curve in curves if curve.group == group]
+        own = _told_curve(members, context.main_contestant(members[0].run))
+        if own is not None and sweep is not None and _limit(context, own, sweep):
+            found.add((own.contestant, own.series))
+    return found
+
+
+def _told_curve(members: Sequence[Curve], main: str) -> Curve | None:
+    """Return the curve that the sentence of a chart is about: Ostler's, or else that of the first broker."""
+    own = next((curve for curve in members if curve.contestant == main), None)
+    return own or next((curve for curve in members if curve.kind != LIMIT), None)
+
+
 def _values(curve: Curve, panel: Panel) -> list[tuple[float, float]]:
     return [(at, each.middle) for at, each in curve.along(panel.value)]
 
@@ -56,7 +74,7 @@ def _peers(context: Context, own: Curve, members: Sequence[Curve]) -> list[tuple
 
     def promise(curve: Curve) -> str:
         persistent = curve.steps[0][1][0].persistent
-        return promise_of(context.tables.entrants, curve.run, curve.contestant, persistent)
+        return promise_of(context.tables.contestants, curve.run, curve.contestant, persistent)
 
     def name(curve: Curve) -> str:
         return curve.contestant if promise(curve) == promise(own) else f"{curve.contestant} (another promise)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ostler.pipeline.report.rows import EntrantRow
+from ostler.pipeline.report.rows import ContestantRow
 from ostler.pipeline.steps.contestants import LEAN, LIBRARY, PEER_LIBRARY, PROBE, TWO_NODES, driver_of
 
 _WORDS: Final = {LEAN: "lean driver", LIBRARY: "library", PROBE: "probe"}
@@ -26,10 +26,10 @@ def product_of(contestant: str) -> str:
     return contestant if contestant in TWO_NODES else contestant.partition(PEER_LIBRARY)[0]
 
 
-def promise_of(entrants: Iterable[EntrantRow], run: str, contestant: str, persistent: bool) -> str:
+def promise_of(contestants: Iterable[ContestantRow], run: str, contestant: str, persistent: bool) -> str:
     """Return what an acknowledgement of a contestant promises, with persistent messages or others; empty where the run
     does not say."""
-    text = next((each.promise for each in entrants if (each.run, each.contestant) == (run, contestant)), "")
+    text = next((each.promise for each in contestants if (each.run, each.contestant) == (run, contestant)), "")
     if not text.startswith(_NOT_PERSISTENT):
         return text
     first, _, second = text.removeprefix(_NOT_PERSISTENT).partition(_PERSISTENT)

@@ -55,7 +55,7 @@ class RunRow:
 
 
 @dataclass(frozen=True)
-class EntrantRow:
+class ContestantRow:
     run: str
     contestant: str
     kind: str
@@ -110,6 +110,9 @@ class PointRow:
     far_cpu_us: float | None
     near_log_cpu_us: float | None
     far_log_cpu_us: float | None
+    leader_cpu_us: float | None
+    follower_cpu_us: float | None
+    recovery_cpu_us: float | None
     machine_busy_percent: float | None
     steal_percent: float | None
     broker_memory_bytes: int | None
@@ -245,6 +248,7 @@ class ResultRow:
     repetition: int
     name: str
     value: float
+    series: str | None = None
 
 
 @dataclass(frozen=True)
@@ -318,7 +322,7 @@ Row = TypeVar("Row")
 
 ROWS: Final[dict[str, type]] = {
     "run": RunRow,
-    "entrant": EntrantRow,
+    "contestant": ContestantRow,
     "point": PointRow,
     "peak": PeakRow,
     "comparison": ComparisonRow,
@@ -372,7 +376,7 @@ class Tables:
     """All rows of a report."""
 
     runs: list[RunRow] = field(default_factory=list)
-    entrants: list[EntrantRow] = field(default_factory=list)
+    contestants: list[ContestantRow] = field(default_factory=list)
     points: list[PointRow] = field(default_factory=list)
     peaks: list[PeakRow] = field(default_factory=list)
     comparisons: list[ComparisonRow] = field(default_factory=list)
@@ -391,7 +395,7 @@ class Tables:
         names = set(runs)
         return Tables(
             [each for each in self.runs if each.run in names],
-            [each for each in self.entrants if each.run in names],
+            [each for each in self.contestants if each.run in names],
             [each for each in self.points if each.run in names],
             [each for each in self.peaks if each.run in names],
             [each for each in self.comparisons if each.left_run in names or each.right_run in names],

@@ -9,7 +9,7 @@ from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Chart
-from ostler.pipeline.report.charts.curves import middle
+from ostler.pipeline.report.charts.curves import middle, series_words
 from ostler.pipeline.report.charts.over_time import TimeValue, time_chart
 from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.styles import contestant_order
@@ -22,6 +22,10 @@ _MEGABYTE: Final = 1024 * 1024
 _WHOLE_PERCENT: Final = 100.0
 # Fewer moments are no course.
 _MOMENTS_LEAST: Final = 5
+# Sweeps of what happens to instances while clients work.
+_STORY_SWEEPS: Final = ("event", "away_seconds")
+# Rate and response times: the use of processors is that of processes which come and go.
+_STORY_COURSES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,50 @@ def _courses(operation: str) -> tuple[_Course, ...]:
     )
 
 
+def story_figure(context: Context, name: str, run: str) -> ReportFigure | None:
+    """Return every step of Ostler over time where something happens within the window, such as a failover; else
+    None."""
+    if not _is_story(context, name):
+        return None
+    main = context.main_contestant(run)
+    steps: dict[int, list[PointRow]] = defaultdict(list)
+    for point in context.points_of[run]:
+        if point.contestant == main:
+            steps[point.step].append(point)
+    values: dict[str, list[tuple[str, SecondRow]]] = {}
+    for _, points in sorted(steps.items()):
+        typical = _typical(points)
+        rows = context.seconds_of.get((run, main, typical.step, typical.repetition), [])
+        if len(rows) >= _MOMENTS_LEAST:
+            words = series_words(typical.series) or main
+            values.setdefault(words, []).extend((words, row) for row in rows)
+    if not values:
+        return None
+    drawn = []
+    for course in _courses(next(iter(values.values()))[0][1].operation)[:_STORY_COURSES]:
+        found = [TimeValue(row.second, course.value(row), words) for rows in values.values() for words, row in rows]
+        chart = time_chart(course.title, course.label, found, course.unit, top=course.top)
+        if chart is not None:
+            drawn.append(chart)
+    note: tuple[Inline, ...] = (
+        "One repetition of each step, that with the median rate. A second in which nothing was acknowledged is at 0. "
+        "Run ",
+        context.report.run(run),
+        ".",
+    )
+    return context.report.figure(f"{context.title(name)}: every step over time", drawn, [run], note)
+
+
+def _is_story(context: Context, name: str) -> bool:
+    scenario = context.scenario(name)
+    return scenario is not None and any(sweep.name in _STORY_SWEEPS for sweep in scenario.sweeps)
+
+
 def time_figure(context: Context, name: str, run: str) -> ReportFigure | None:
-    """Return the busiest step of each contestant over time; None where windows were too short for a course."""
+    """Return the busiest step of each contestant over time; None where windows were too short for a course, or every
+    step has a line of its own."""
+    if _is_story(context, name):
+        return None
     kinds = {point.contestant: point.kind for point in context.points_of[run] if point.kind != LIMIT}
     found: list[SecondRow] = []
     words = ""

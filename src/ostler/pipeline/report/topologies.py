@@ -20,6 +20,7 @@ _SENDERS: Final = ("requesters", "producers", "publishers", "putters", "clients"
 _RECEIVERS: Final = ("responders", "servers", "consumers", "subscribers", "getters")
 _ONE_WAY: Final = ("producers", "publishers", "putters")
 _PUBLISHERS: Final = "publishers"
+_APPLICATION: Final = "application"
 _BINDINGS: Final = {"local": "local binding", "client": "client channels", "trusted": "trusted, in process"}
 _SHARED_QUEUE: Final = "shared-queue"
 _PUBLISH_SUBSCRIBE: Final = ("publish-subscribe", "publish-subscribe-cluster")
@@ -53,6 +54,9 @@ def topology_of(workload: Mapping[str, Any], measured: Measured | None = None) -
     senders = [each for each in roles if each.get("name") not in _RECEIVERS]
     receivers = [each for each in roles if each.get("name") in _RECEIVERS]
     sender = senders[0] if senders else None
+    if not receivers:
+        # An application that is started by what others send.
+        receivers = [each for each in senders[1:] if each.get("name") == _APPLICATION]
     receiver = receivers[0] if receivers else None
     chain = _managers(workload, kinds, max(managers, default=1), sender)
     boxes: list[Box] = [_application(workload, sender, measured or {})] if sender else []

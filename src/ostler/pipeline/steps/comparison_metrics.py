@@ -65,7 +65,7 @@ METRIC_COLUMNS: Final = (
 )
 
 
-def comparison_metrics(points: DataFrame, steps: DataFrame, runs: DataFrame, entrants: DataFrame) -> DataFrame:
+def comparison_metrics(points: DataFrame, steps: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
     """Return a row for each curve, metric and number of clients, which is null for peaks, from points, steps of
     curves, runs and contestants.
 
@@ -92,12 +92,12 @@ def comparison_metrics(points: DataFrame, steps: DataFrame, runs: DataFrame, ent
         )
     )
     within = clients_within_second(measured, steps)
-    return with_facts(found.unionByName(within), runs, entrants)
+    return with_facts(found.unionByName(within), runs, contestants)
 
 
-def with_facts(metrics: DataFrame, runs: DataFrame, entrants: DataFrame) -> DataFrame:
+def with_facts(metrics: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
     """Return metrics with what is known of their runs and contestants: METRIC_COLUMNS."""
-    known = entrants.select("run", "contestant", "driver", "promise")
+    known = contestants.select("run", "contestant", "driver", "promise")
     return (
         metrics.join(run_facts(runs), "run")
         .join(known, ["run", "contestant"], "left")
@@ -124,7 +124,7 @@ def clients_within_second(measured: DataFrame, steps: DataFrame) -> DataFrame:
     )
 
 
-def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, entrants: DataFrame) -> DataFrame:
+def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
     """Return the memory of a channel or connection as metrics, from results of experiments and their phases."""
     windows = (
         phases.filter(F.col("phase") == MEASURED)
@@ -132,7 +132,7 @@ def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, entra
         .dropDuplicates(["run", "contestant", "step"])
         .withColumn("series", series_text(sweeps_of_scenarios()))
     )
-    kinds = entrants.select("run", "contestant", "kind")
+    kinds = contestants.select("run", "contestant", "kind")
     # Of one step the memory of a channel counts where both are known: conversations share channels.
     rank = F.array_position(F.array(*(F.lit(each) for each in _EACH_ONE)), F.col("name"))
     found = (
@@ -165,7 +165,7 @@ def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, entra
             known_noise(F.lit(None).cast("double")).alias("noise_percent"),
         )
     )
-    return with_facts(found, runs, entrants)
+    return with_facts(found, runs, contestants)
 
 
 def options(series: Column, parameters: Column) -> Column:

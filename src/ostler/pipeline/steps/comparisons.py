@@ -16,7 +16,13 @@ from pyspark.sql import functions as F
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
 from ostler.pipeline.steps.comparison_metrics import METRIC_COLUMNS, RATE, options_text
-from ostler.pipeline.steps.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, TWO_NODES
+from ostler.pipeline.steps.contestants import (
+    CHANNEL_OPTIONS,
+    COPIED_PEERS,
+    ONE_QUEUE_MANAGER,
+    TWO_NODES,
+    WITHOUT_COPIES,
+)
 from ostler.pipeline.steps.ratios import ratio_comparisons
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, median, with_verdict
 
@@ -54,6 +60,12 @@ OPTION_RULES: Final = (
     OptionRule("property_control", "COMPAT", "PROPCTL {value} to COMPAT"),
     OptionRule("rules", "0", "{value} channel authentication rules to none"),
     OptionRule("trace", "off", "trace {value} to none"),
+    OptionRule("log_on", "the disk of the queues", "log on {value} to one disk"),
+    OptionRule("channel_authentication", "DISABLED", "CHLAUTH {value} to DISABLED"),
+    OptionRule("messages_per_unit", "1", "units of {value} messages to single ones"),
+    OptionRule("subscription", "new topic", "subscriptions with {value} to such to new topics"),
+    OptionRule("api", "MQI", "{value} to MQI"),
+    OptionRule("model", "A", "model {value} to A"),
 )
 
 
@@ -193,12 +205,12 @@ def option_pairs(metrics: DataFrame) -> DataFrame:
 
 
 def joined_pairs(metrics: DataFrame) -> DataFrame:
-    """Return pairs of two queue managers with one, in the same run and under the same load, whatever their channels
-    are."""
+    """Return pairs of two queue managers with one, whatever their channels are, and of one with copies with one
+    without; in the same run and under the same load."""
     ours = metrics.filter(F.col("kind") == _OSTLER).withColumn(
         "rest", options_text(F.map_filter("options", lambda name, _: ~name.isin(*CHANNEL_OPTIONS)))
     )
-    is_one = F.col("contestant") == ONE_QUEUE_MANAGER
+    is_one = F.col("contestant").isin(ONE_QUEUE_MANAGER, WITHOUT_COPIES)
     left, right = _side(ours.filter(is_one), "left"), _side(ours.filter(~is_one), "right")
     joined = left.join(
         right,
@@ -208,7 +220,9 @@ def joined_pairs(metrics: DataFrame) -> DataFrame:
     return joined.select(
         *_pair(
             kind=F.lit(OPTION),
-            subject=F.lit("two queue managers to one"),
+            subject=F.when(F.col("left.contestant") == WITHOUT_COPIES, "copies to none").otherwise(
+                "two queue managers to one"
+            ),
             series=F.concat_ws(", ", "right.contestant", F.when(F.col("right.series") != "", F.col("right.series"))),
             is_comparable=F.lit(True),
             left_name=F.col("left.contestant"),
@@ -231,10 +245,17 @@ def _same(*names: str) -> Column:
 
 
 def _are_clients_alike() -> Column:
-    """Return whether both contestants have a driver of one kind; and both are one or two brokers."""
+    """Return whether both contestants have a driver of one kind; both are one or two brokers; and both have copies or
+    none."""
     are_two = F.col("left.contestant").isin(*TWO_NODES)
+    are_copied = reduce(
+        lambda one, other: one | other, (F.startswith("left.contestant", F.lit(name)) for name in COPIED_PEERS)
+    )
     are_alike = F.col("left.driver") == F.col("right.driver")
-    return are_alike & ~(are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER))
+    is_other = (are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER)) | (
+        are_copied & (F.col("right.contestant") == WITHOUT_COPIES)
+    )
+    return are_alike & ~is_other
 
 
 def _pair(**given: Column) -> list[Column]:

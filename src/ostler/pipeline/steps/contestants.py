@@ -12,6 +12,11 @@ ONE_QUEUE_MANAGER: Final = "Ostler, one queue manager"
 TWO_NODES: Final = ("RabbitMQ, shovel",)
 """Other products that do the work of message channels. They are not libraries, and not comparable with one queue
 manager."""
+WITHOUT_COPIES: Final = "Ostler without copies"
+"""The same load on a queue manager without copies, in scenarios whose other contestants have copies."""
+COPIED_PEERS: Final = ("RabbitMQ quorum queues", "NATS JetStream R3")
+"""Other products that copy their queues, as their names begin. They are not comparable with a queue manager that does
+not."""
 # The mark of libraries in names: "RabbitMQ, pika", and of ours only this one.
 PEER_LIBRARY: Final = ", "
 OUR_LIBRARY: Final = "ostler.connect"

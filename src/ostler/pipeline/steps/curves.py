@@ -51,9 +51,9 @@ def curve_steps(points: DataFrame) -> DataFrame:
     return found.select(*STEP_COLUMNS)
 
 
-def steps_of_curves(steps: DataFrame, entrants: DataFrame) -> DataFrame:
+def steps_of_curves(steps: DataFrame, contestants: DataFrame) -> DataFrame:
     """Return the table of steps, from those of curves and contestants."""
-    known = entrants.select("run", "contestant", "driver", "promise")
+    known = contestants.select("run", "contestant", "driver", "promise")
     joined = steps.join(known, ["run", "contestant"], "left").withColumns(
         {"driver": known_driver(), "promise": F.coalesce(F.col("promise"), F.lit(""))}
     )

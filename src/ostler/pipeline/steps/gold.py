@@ -14,8 +14,8 @@ from ostler.pipeline.lake.live_tables import RUN_PREFIX
 from ostler.pipeline.lake.tables import (
     BRONZE,
     COMPARISON,
+    CONTESTANT,
     COST,
-    ENTRANT,
     FIGURE_MATCH,
     PEAK,
     POINT,
@@ -73,10 +73,10 @@ def gold_frames(spark: SparkSession, lake: LakeSnapshot, steps: Sequence[GoldSte
         # Few rows, used by most steps: without this Spark would make them for each, and plan for longer than it works.
         frames[CURVE_STEPS] = curve_steps(frames[POINT.name]).coalesce(1).localCheckpoint()
     if any(PUBLISHED in step.reads for step in steps):
-        of_runs = (frames[RUN.name], frames[ENTRANT.name])
+        of_runs = (frames[RUN.name], frames[CONTESTANT.name])
         made = comparison_metrics(frames[POINT.name], frames[CURVE_STEPS], *of_runs)
         frames[METRICS] = made.coalesce(1).localCheckpoint()
-        found = results(frames["statistic"], frames[RUN.name])
+        found = results(frames["statistic"], frames[RUN.name], frames["phase"])
         frames[MEMORY] = memory_metrics(found, frames["phase"], *of_runs).coalesce(1).localCheckpoint()
     return frames
 
@@ -91,13 +91,13 @@ def _costs(tables: Frames) -> DataFrame:
 GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
     GoldStep(
         COMPARISON,
-        (POINT, RUN, ENTRANT, PUBLISHED, BRONZE["statistic"], BRONZE["phase"]),
+        (POINT, RUN, CONTESTANT, PUBLISHED, BRONZE["statistic"], BRONZE["phase"]),
         lambda tables: comparisons(tables[METRICS], tables[MEMORY], tables["published"]),
         is_of_curves=True,
     ),
     GoldStep(
         FIGURE_MATCH,
-        (POINT, RUN, ENTRANT, PUBLISHED, BRONZE["statistic"], BRONZE["phase"]),
+        (POINT, RUN, CONTESTANT, PUBLISHED, BRONZE["statistic"], BRONZE["phase"]),
         lambda tables: figure_matches(tables["published"], tables[METRICS].unionByName(tables[MEMORY])),
         is_of_curves=True,
     ),
@@ -108,11 +108,15 @@ GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
     ),
     GoldStep(
         STEP,
-        (POINT, ENTRANT),
-        lambda tables: steps_of_curves(tables[CURVE_STEPS], tables["entrant"]),
+        (POINT, CONTESTANT),
+        lambda tables: steps_of_curves(tables[CURVE_STEPS], tables["contestant"]),
         is_of_curves=True,
     ),
     GoldStep(PEAK, (POINT, RUN), lambda tables: peaks(tables[CURVE_STEPS], tables["run"]), is_of_curves=True),
-    GoldStep(RESULT, (BRONZE["statistic"], RUN), lambda tables: results(tables["statistic"], tables["run"])),
+    GoldStep(
+        RESULT,
+        (BRONZE["statistic"], RUN, BRONZE["phase"]),
+        lambda tables: results(tables["statistic"], tables["run"], tables["phase"]),
+    ),
 )
 """The longest first: they are made at the same time."""

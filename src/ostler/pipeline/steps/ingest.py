@@ -16,13 +16,13 @@ from ostler.pipeline.lake.quality import RULES
 from ostler.pipeline.lake.rule_columns import broken_rows, kept_rows
 from ostler.pipeline.lake.run_files import FileProblem, FoundRun, problem_row
 from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
-from ostler.pipeline.lake.tables import DISCLOSURE, ENTRANT, REJECTED, RUN, LakeTable
+from ostler.pipeline.lake.tables import CONTESTANT, DISCLOSURE, REJECTED, RUN, LakeTable
 from ostler.pipeline.steps.contestants import driver_of, known_driver
 
 # Both names of the list in manifests, the newer one first.
 _CONTESTANTS: Final = ("contestants", "entrants")
 # The structure of the list in manifests.
-_ENTRANTS: Final = "array<struct<name string, kind string, promise string, version string, driver string>>"
+_CONTESTANT_FIELDS: Final = "array<struct<name string, kind string, promise string, version string, driver string>>"
 
 
 def read_samples(spark: SparkSession, table: LakeTable, paths: Sequence[str]) -> DataFrame:
@@ -74,11 +74,11 @@ def reread_manifests(runs: DataFrame) -> DataFrame:
 def reread_contestants(runs: DataFrame) -> DataFrame:
     """Return the table of contestants, from the stored environments."""
     texts_of = [F.get_json_object("environment", f"$.{name}") for name in _CONTESTANTS]
-    listed = F.from_json(F.coalesce(*texts_of), _ENTRANTS)
+    listed = F.from_json(F.coalesce(*texts_of), _CONTESTANT_FIELDS)
     named = runs.select("run", F.inline(listed)).filter(F.col("name") != "").dropDuplicates(["run", "name"])
     texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("kind", "promise", "version", "driver")]
     found = named.select("run", F.col("name").alias("contestant"), *texts)
-    return as_table(found.withColumn("driver", known_driver()), ENTRANT)
+    return as_table(found.withColumn("driver", known_driver()), CONTESTANT)
 
 
 def reread_disclosures(runs: DataFrame) -> DataFrame:
@@ -115,7 +115,7 @@ def _run_rows(run: FoundRun) -> list[tuple[object, ...]]:
     return [row]
 
 
-def _entrant_rows(run: FoundRun) -> list[tuple[object, ...]]:
+def _contestant_rows(run: FoundRun) -> list[tuple[object, ...]]:
     manifest = run.stored.manifest
     listed = next((given for name in _CONTESTANTS if (given := manifest.environment.get(name))), None)
     found: dict[str, tuple[object, ...]] = {}
@@ -190,15 +190,15 @@ def _noise_percent(environment: Mapping[str, object]) -> float | None:
     return float(percent) if isinstance(percent, int | float) else None
 
 
-MANIFEST_TABLES: Final = (RUN, ENTRANT, DISCLOSURE)
+MANIFEST_TABLES: Final = (RUN, CONTESTANT, DISCLOSURE)
 """The tables that are made of manifests."""
 _ROWS: Final[Mapping[str, Callable[[FoundRun], list[tuple[object, ...]]]]] = {
     RUN.name: _run_rows,
-    ENTRANT.name: _entrant_rows,
+    CONTESTANT.name: _contestant_rows,
     DISCLOSURE.name: _disclosure_rows,
 }
 _REREAD: Final[Mapping[str, Callable[[DataFrame], DataFrame]]] = {
     RUN.name: reread_manifests,
-    ENTRANT.name: reread_contestants,
+    CONTESTANT.name: reread_contestants,
     DISCLOSURE.name: reread_disclosures,
 }

@@ -30,7 +30,7 @@ def over_time(points: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
     )
     sliced = {name: _sliced(tables[name], windows) for name in ("operation", "latency", "process", "machine")}
     is_main = F.col("operation") == F.col("main")
-    timed = _timed(sliced["operation"].filter(is_main))
+    timed = _with_gaps(_timed(sliced["operation"].filter(is_main)))
     percentiles = percentile_buckets(merge_histograms(sliced["latency"].filter(is_main), _SLICE), _SLICE)
     joined = (
         timed.join(percentiles.select(*_SLICE, "p50_ns", "p99_ns"), list(_SLICE), "left")
@@ -73,6 +73,16 @@ def _timed(operation: DataFrame) -> DataFrame:
         F.sum("total_ns").alias("total_ns"),
         F.max("highest_ns").alias("max_ns"),
     )
+
+
+def _with_gaps(timed: DataFrame) -> DataFrame:
+    """Add the slices between others in which nothing was completed: they are no gap in the samples but in the service.
+
+    Before the first and behind the last of a window nobody may have been at work.
+    """
+    known = timed.groupBy(*KEY).agg(F.min("slice").alias("first"), F.max("slice").alias("last"))
+    every = known.select(*KEY, F.explode(F.sequence("first", "last")).alias("slice"))
+    return every.join(timed, list(_SLICE), "left").fillna(0, ["count", "failed", "total_ns"])
 
 
 def _processes(process: DataFrame) -> DataFrame:

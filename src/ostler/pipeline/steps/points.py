@@ -12,7 +12,19 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ostler.lab.store.roles import DRIVER, END, FAR, LOG_THREAD, NEAR, PEER, PROBE, QUEUE_MANAGER
+from ostler.lab.store.roles import (
+    DRIVER,
+    END,
+    FAR,
+    FOLLOWER,
+    LEADER,
+    LOG_THREAD,
+    NEAR,
+    PEER,
+    PROBE,
+    QUEUE_MANAGER,
+    RECOVERY,
+)
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.lake.quality import POINT_RULES
 from ostler.pipeline.lake.rule_columns import broken_rows, kept_rows
@@ -46,12 +58,13 @@ _BROKER_SUMS: Final = ("broker_read_bytes", "broker_written_bytes")
 _SUMS: Final = (*_LOG_COUNTERS.values(), *_DISK_SUMS, *_BROKER_SUMS, "loopback_bytes")
 _MEGABYTE: Final = 1e6
 PUT, GET, ROUND_TRIP = "put", "get", "round trip"
-_COSTS: Final = ("near", "far", "driver", "log", "near_log", "far_log")
+_ENDS: Final = (NEAR, FAR, LEADER, FOLLOWER, RECOVERY)
+_COSTS: Final = (*_ENDS, "driver", "log", "near_log", "far_log")
 BUSY: Final = ("user_us", "nice_us", "system_us", "irq_us", "softirq_us")
 IDLE: Final = ("idle_us", "iowait_us", "steal_us")
 
 Tables = Mapping[str, DataFrame]
-"""Tables of bronze by name: all of the samples, `run` and `entrant`."""
+"""Tables of bronze by name: all of the samples, `run` and `contestant`."""
 
 
 def timed_operations(tables: Tables) -> DataFrame:
@@ -92,7 +105,7 @@ def points(operations: DataFrame, tables: Tables) -> DataFrame:
         .join(log_counters(measured["statistic"]), list(KEY), "left")
         .join(flags(measured["event"]), list(KEY), "left")
         .join(tables["run"].select("run", "noise_percent"), "run", "left")
-        .join(tables["entrant"].select("run", "contestant", "kind"), ["run", "contestant"], "left")
+        .join(tables["contestant"].select("run", "contestant", "kind"), ["run", "contestant"], "left")
         .transform(_figures),
         POINT,
     )
@@ -164,8 +177,7 @@ def processes(process: DataFrame) -> DataFrame:
     by_second = process.groupBy(*KEY, "second").agg(
         F.sum(F.when(is_broker, cpu)).alias("broker_us"),
         F.sum(F.when(is_broker, F.col("user_us"))).alias("broker_user_us_sum"),
-        F.sum(F.when(is_broker & _is_at(NEAR), cpu)).alias("near_us"),
-        F.sum(F.when(is_broker & _is_at(FAR), cpu)).alias("far_us"),
+        *(F.sum(F.when(is_broker & _is_at(end), cpu)).alias(f"{end}_us") for end in _ENDS),
         F.sum(F.when(F.col("role") == DRIVER, cpu)).alias("driver_us"),
         F.sum(F.when(is_broker, F.col("resident_bytes"))).alias("broker_bytes"),
         F.sum(F.when(is_broker, F.col("read_bytes"))).alias("broker_read_bytes"),
@@ -176,8 +188,7 @@ def processes(process: DataFrame) -> DataFrame:
     return by_second.groupBy(*KEY).agg(
         F.sum("broker_us").alias("broker_us"),
         F.sum("broker_user_us_sum").alias("broker_user_us_sum"),
-        F.sum("near_us").alias("near_us"),
-        F.sum("far_us").alias("far_us"),
+        *(F.sum(f"{end}_us").alias(f"{end}_us") for end in _ENDS),
         F.sum("driver_us").alias("driver_us"),
         F.max("broker_bytes").alias("broker_memory_bytes"),
         *(F.sum(name).alias(name) for name in _BROKER_SUMS),

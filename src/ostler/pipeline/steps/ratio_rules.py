@@ -14,6 +14,7 @@ from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 SMALL_BYTES: Final = 2048
 """The size that others are compared with: every report has it."""
+MODEL: Final = "model"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class RatioRule:
     """The peak of the right side to that of the left one, with messages of the same size unless `is_size`.
 
     Both are from one product, release and platform. Clusters are other platforms by nature: with `is_by_section` both
-    are from one section. With `is_api` the sides may have programs in other languages. `source` is the location in the
+    are from one section. Models of a product are other products and platforms: with `is_model` they are told apart by
+    the variant `model`. With `is_api` the sides may have programs in other languages. `source` is the location in the
     report, if it prints no figures.
     """
 
@@ -51,6 +53,7 @@ class RatioRule:
     is_size: bool = False
     is_by_section: bool = False
     is_api: bool = False
+    is_model: bool = False
     source: str = ""
 
 
@@ -127,6 +130,17 @@ def _queue_managers() -> list[RatioRule]:
         left = Side(single, cluster, parameter="queue_managers", our_value="1")
         right = Side(cluster, parameter="queue_managers", our_value=number)
         found.append(RatioRule(f"{words} queue managers to one", left, right, is_by_section=True))
+    return found
+
+
+def _models() -> list[RatioRule]:
+    """The smaller model of the appliance, which has a quarter of the cores."""
+    found = []
+    for name in ("appl-c1", "appl-c2", "appl-c3", "appl-c4"):
+        large, small = (
+            Side(name, variant=MODEL, published_value=model, parameter=MODEL, our_value=model) for model in ("A", "B")
+        )
+        found.append(RatioRule("model B to A", large, small, is_model=True))
     return found
 
 
@@ -220,6 +234,7 @@ RATIO_RULES: Final = (
     *_logging(),
     *_trusted(),
     *_queue_managers(),
+    *_models(),
     *_replication(),
     *_distances(),
     *_programs(),

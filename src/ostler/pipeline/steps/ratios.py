@@ -25,7 +25,7 @@ from ostler.pipeline.steps.comparison_metrics import (
 )
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.steps.published_metrics import AT_CLIENTS, PUBLISHED_METRICS, in_our_words
-from ostler.pipeline.steps.ratio_rules import RATIO_RULES, Side
+from ostler.pipeline.steps.ratio_rules import MODEL, RATIO_RULES, Side
 from ostler.pipeline.steps.verdicts import (
     BETTER,
     NOT_COMPARABLE,
@@ -52,7 +52,7 @@ _SIDE_TYPE: Final = (
 )
 _RULES_TYPE: Final = (
     f"rule int, subject string, left {_SIDE_TYPE}, right {_SIDE_TYPE}, is_size boolean, is_by_section boolean, "
-    "is_api boolean, source string"
+    "is_api boolean, is_model boolean, source string"
 )
 _METRICS: Final = sorted({PROCESSOR_TIME, *(each.ours for each in PUBLISHED_METRICS)})
 # The common columns of both sides, which also match a published ratio with ours.
@@ -94,6 +94,7 @@ def rules_table(spark: SparkSession) -> DataFrame:
             rule.is_size,
             rule.is_by_section,
             rule.is_api,
+            rule.is_model,
             rule.source,
         )
         for number, rule in enumerate(RATIO_RULES)
@@ -155,11 +156,15 @@ def _comparable_figures(published: DataFrame) -> DataFrame:
         .withColumns({"metric": F.lit(PROCESSOR_TIME), "value": F.col("busy_percent") / F.col("value")})
         .select(figures.columns)
     )
-    return figures.unionByName(costs)
+    # The model of the appliance is in the product's name.
+    model = F.regexp_extract("product", _MODEL_NAME, 2)
+    named = F.map_concat("variants", F.create_map(F.lit(MODEL), model))
+    return figures.unionByName(costs).withColumn("variants", F.when(model != "", named).otherwise(F.col("variants")))
 
 
 _LINE: Final = ("report", "section", "table_or_figure", "scenario", "product", "product_version", "platform", _SIZE)
 _PROCESSOR_USE: Final = "cpu_percent"
+_MODEL_NAME: Final = r"^(IBM MQ Appliance M\d+)([AB])$"
 
 
 def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFrame:
@@ -172,9 +177,12 @@ def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFram
         & _option_fits(side, option, f"{side}.variant", f"{side}.published_value"),
     )
     alike = F.when(F.col("is_by_section"), F.col("section")).otherwise(F.col("platform"))
+    alike = F.when(F.col("is_model"), "").otherwise(alike)
+    of_models = F.regexp_replace("product", _MODEL_NAME, "$1")
     known = F.struct("figure", "scenario", "report_title", "section", "table_or_figure", "platform")
     return (
         found.withColumn("ground", alike)
+        .withColumn("product", F.when(F.col("is_model"), of_models).otherwise(F.col("product")))
         .withColumn("api", F.coalesce(F.col("variants")["api"], F.lit("")))
         .withColumn("api_key", F.when(F.col("is_api"), "").otherwise(F.col("api")))
         .withColumn("label", _label(side, option))

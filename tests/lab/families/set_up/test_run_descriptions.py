@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-from ostler.lab.families.load_experiment import SECOND_DISK_VARIABLE
+from ostler.lab.common.machine import file_system
+from ostler.lab.families.load_experiment import SECOND_DISK_VARIABLE, TMPFS, is_plain
+from ostler.lab.families.load_points import load_point
 from ostler.lab.families.ready_loads import FROM_BUFFER, HANDED_OVER, SPILLED, queue_shares
 from ostler.lab.families.set_up.queue_manager_plans import fitted_log
 from ostler.lab.families.set_up.run_descriptions import plan_text, shortened
-from ostler.lab.runner.contract import QUICK, Experiment, RunContext, Settings
+from ostler.lab.load.timeline import Timeline
+from ostler.lab.runner.contract import QUICK, Experiment, RunContext, Settings, SilentWatcher
 from ostler.lab.runner.queue_managers.plan import COLLECT_STATISTICS, QueueManagerPlan, merged_stanzas
 from ostler.lab.runner.runner import make_experiment
+from ostler.lab.runner.windows import stated_windows
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import steps
 from ostler.server.config.qm_ini import LogSection, LogType
@@ -79,6 +85,88 @@ def test_a_second_disk_that_is_none_is_left_out_and_told(tmp_path: Path, monkeyp
     steps_here = made.contestants()[0].steps
     assert steps_here == frozenset({0, 1})
     assert "The log on a disk of its own is left out" in [each.what for each in made.deviations]
+    made.close()
+
+
+def test_a_second_disk_that_is_none_is_left_out_for_limits_and_peers_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SECOND_DISK_VARIABLE, raising=False)
+    made = experiment("queue-and-log-disks", tmp_path, QUICK)
+    assert {each.name: each.steps for each in made.contestants()} == {
+        "Ostler": frozenset({0, 1}),
+        "bare ping-pong": frozenset({0, 1}),
+        "group commit": frozenset({0, 1}),
+    }
+    made.close()
+
+
+def test_a_second_disk_in_memory_is_told_and_has_the_log_and_the_probe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The run may be in memory itself: then a disk is the other device.
+    elsewhere = [each for each in (TMPFS, Path("/var/tmp")) if each.stat().st_dev != tmp_path.stat().st_dev]
+    if not elsewhere:
+        pytest.skip("there is one file system only")
+    with tempfile.TemporaryDirectory(dir=elsewhere[0]) as other:
+        monkeypatch.setenv(SECOND_DISK_VARIABLE, other)
+        made = experiment("queue-and-log-disks", tmp_path, QUICK)
+        in_memory = [each for each in made.deviations if each.what.endswith("is on tmpfs, in memory")]
+        assert len(in_memory) == (file_system(Path(other)) == "tmpfs")
+        step = made.contestants()[0].steps
+        assert step == frozenset({0, 1, 2, 3})
+        scenario = catalogue().find("queue-and-log-disks")
+        planned = steps(scenario, catalogue().readiness(scenario), True)
+        for contestant in made.contestants():
+            if contestant.name == "bare ping-pong":
+                continue
+            load = made.prepare(contestant, planned[2])
+            load.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.2, 0.0), SilentWatcher())
+            written = [each for each in Path(other).glob("ostler-lab-*/**/*") if each.is_file()]
+            assert written, f"{contestant.name} writes on the second disk"
+            load.close()
+        made.close()
+        assert not list(Path(other).glob("ostler-lab-*")), "and leaves nothing behind"
+
+
+def test_peers_stay_out_where_the_log_is_elsewhere(tmp_path: Path) -> None:
+    # Their logs would stay on the disk of the run, beside ours in memory.
+    scenario = catalogue().find("rr-bb-filesystem")
+    by_file_system = {
+        step.points["file_system"]: load_point(scenario, step)
+        for step in steps(scenario, catalogue().readiness(scenario), True, {"file_system": ["disk", "tmpfs"]})
+    }
+    assert is_plain(by_file_system["disk"])
+    assert not is_plain(by_file_system["tmpfs"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (Settings(), "the median of 3 windows of 10 s"),
+        (QUICK, "the median of 2 windows of 1 s"),
+        (Settings(measured_seconds=120.0, repetitions=1), "a window of 120 s"),
+    ],
+)
+@pytest.mark.parametrize("name", ["client-rr-np", "rr-cb-np", "pubsub-1n-np", "zos-chl-1-4", "appl-c1"])
+def test_a_run_states_its_own_windows(name: str, settings: Settings, text: str) -> None:
+    stated = [each.what for each in stated_windows(catalogue().find(name).deviations, settings)]
+    assert [what for what in stated if what.startswith("Each point is ")] == [
+        f"Each point is {text}, or of the time that the scenario needs where that is longer"
+    ]
+
+
+@pytest.mark.parametrize("name", ["zos-chl-1-4-ssl", "zos-chl-10-50-ssl"])
+def test_another_cipher_is_told_once(name: str, tmp_path: Path) -> None:
+    made = experiment(name, tmp_path, QUICK)
+    told = [each.what for each in (*catalogue().find(name).deviations, *made.deviations) if "Channels use" in each.what]
+    assert told == ["Channels use ECDHE_RSA_AES_256_GCM_SHA384"]
+    made.close()
+
+
+def test_the_window_of_triggered_sessions_is_long_enough_in_a_quick_run(tmp_path: Path) -> None:
+    made = experiment("triggered-sessions", tmp_path, QUICK)
+    assert not any("connected and idle" in each.what for each in made.deviations)
     made.close()
 
 

@@ -180,6 +180,14 @@ def test_round_trips_paced_since_the_put_are_also_timed_since_they_were_due(star
     assert found[ROUND_TRIP] == found[SINCE_DUE] >= 1
 
 
+@both
+def test_one_way_messages_at_a_rate_are_also_timed_since_the_put(start: Any) -> None:
+    spec = replace(SPEC, kind=ONE_WAY, rate_per_second=100.0)
+    found = run(start(spec), spec)
+    assert found[GET] == found["get since put"] >= 1
+    assert found[PUT] == found["put since call"]
+
+
 def test_each_role_has_its_queue(events: list[str]) -> None:
     run(blocking(SPEC), SPEC)
     assert "requester 1 receives from reply.1" in events
@@ -235,5 +243,5 @@ def test_a_kind_of_load_that_a_library_does_not_have_is_refused() -> None:
         blocking(replace(SPEC, kind=PUBLISH))
     with pytest.raises(LoadFailed, match="memory does no sessions"):
         asynchronous(replace(SPEC, kind=SESSIONS))
-    with pytest.raises(LoadFailed, match="no room for the time at which it was due"):
+    with pytest.raises(LoadFailed, match="no room for the times at which it was due and put"):
         blocking(replace(SPEC, kind=ONE_WAY, body_bytes=7))

@@ -62,7 +62,7 @@ def read(sock: socket.socket, count: int) -> bytes:
 
 
 def until_reset(sock: socket.socket) -> bytes:
-    """What comes before the connection is reset."""
+    """Return the bytes that come before the connection is reset."""
     parts: list[bytes] = []
     try:
         while data := sock.recv(1 << 16):

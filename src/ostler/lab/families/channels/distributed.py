@@ -154,10 +154,11 @@ class DistributedExperiment(LoadExperiment):
     @property
     def deviations(self) -> Sequence[Deviation]:
         replaced = dict.fromkeys(map(_replaced_cipher, self._points.values()))
+        declared = {each.what for each in self._context.scenario.deviations}
         found = [
             Deviation(f"Channels use {used} in the place of {asked}", f"{asked} is refused today.")
             for asked, used in replaced
-            if asked
+            if asked and f"Channels use {used}" not in declared
         ]
         return [*found, *super().deviations]
 

@@ -22,8 +22,8 @@ from ostler.lab.families.task import RESULT
 from ostler.lab.load.mq.client import request_queue
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import (
+    ROUND_TRIP,
     Contestant,
-    CountCheck,
     Experiment,
     Metric,
     PointFailed,
@@ -31,6 +31,7 @@ from ostler.lab.runner.contract import (
     RunContext,
     Watcher,
     WorkerCounts,
+    WrappedLoad,
 )
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
@@ -39,6 +40,8 @@ from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import DRIVER
 
 STARTED: Final = "applications started"
+APPLICATION_TIME: Final = "application us per round trip"
+"""The processor time of the triggered application, its starts included."""
 _END_SECONDS_MAX: Final = 20.0
 _WINDOW_SECONDS_LEAST: Final = 5.0
 """A request every two seconds, and the start of a process for some, are not seen in a quick window."""
@@ -79,17 +82,19 @@ class TriggerMonitor:
             raise PointFailed("the trigger monitor does not start")
 
     def watched(self) -> WatchedProcess:
-        return WatchedProcess(DRIVER, self._process.pid)
+        # Applications come and go between two samples; the monitor has their time.
+        return WatchedProcess(DRIVER, self._process.pid, with_children=False)
 
-    def started(self) -> int:
-        """Return the number of applications started so far."""
+    def applications(self) -> tuple[int, int]:
+        """Return the number of applications started so far, and their processor time in nanoseconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
             self._process.stdin.write("count\n")
             self._process.stdin.flush()
-            return int(self._process.stdout.readline() or 0)
-        except OSError:
+            started, used_ns = self._process.stdout.readline().split()
+            return int(started), int(used_ns)
+        except (OSError, ValueError):
             raise PointFailed("the trigger monitor has ended") from None
 
     def end(self) -> None:
@@ -110,6 +115,10 @@ class TriggeredExperiment(LoadExperiment):
     def __init__(self, context: RunContext) -> None:
         super().__init__(context, triggered_point, (VERB_BY_VERB,))
 
+    @property
+    def _window_seconds(self) -> float:
+        return max(super()._window_seconds, _WINDOW_SECONDS_LEAST)
+
     def _peer_contestants(self) -> list[Contestant]:
         return []
 
@@ -127,34 +136,34 @@ class TriggeredExperiment(LoadExperiment):
         return _TriggeredLoad(prepared, monitor)
 
 
-class _TriggeredLoad(ReadyLoad):
+class _TriggeredLoad(WrappedLoad):
     """A load beside a trigger monitor."""
 
     measured_seconds_least: float = _WINDOW_SECONDS_LEAST
 
     def __init__(self, load: ReadyOstlerLoad, monitor: TriggerMonitor) -> None:
-        self.point_spec = load.point_spec
-        self._load = load
+        super().__init__(load)
         self._monitor = monitor
-        self._before = 0
+        self._before = (0, 0)
+        self._trips = 0
 
     def processes(self) -> Sequence[WatchedProcess]:
-        return [*self._load.processes(), self._monitor.watched()]
+        return [*super().processes(), self._monitor.watched()]
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
-        self._before = self._monitor.started()
-        return self._load.run(timeline, watcher)
-
-    def metrics(self) -> Sequence[Metric]:
-        return self._load.metrics()
-
-    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        return self._load.check_counts(counted)
+        self._before = self._monitor.applications()
+        counted = super().run(timeline, watcher)
+        phases = [phase for each in counted for phase in each.phases]
+        self._trips = sum(second.count for phase in phases for second in phase.operation(ROUND_TRIP).seconds.values())
+        return counted
 
     def results(self) -> Sequence[Metric]:
-        started = self._monitor.started() - self._before
-        return [*self._load.results(), Metric(RESULT, STARTED, float(started))]
+        (started, used_ns), (started_before, used_before) = self._monitor.applications(), self._before
+        found = [*super().results(), Metric(RESULT, STARTED, float(started - started_before))]
+        if self._trips:
+            found.append(Metric(RESULT, APPLICATION_TIME, (used_ns - used_before) / 1000 / self._trips))
+        return found
 
     def close(self) -> None:
-        self._load.close()
+        super().close()
         self._monitor.end()

@@ -124,9 +124,8 @@ class CommitTask(Task):
         code, reason = put_message(hconn, handle, self._md, self._pmo, self._body)[2:]
         if code != mq.MQCC_OK:
             raise MQError(reason)
-        with manager.lock:
-            syncpoint.commit(manager.engine, connection)
-            manager.writer.call_when_durable(connection.after_lsn, tell)
+        with manager.turn as engine:
+            manager.writer.call_when_durable(syncpoint.commit(engine, connection).after_lsn, tell)
 
     def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline, commits = recorder.timeline, recorder.operation(COMMIT)

@@ -216,7 +216,7 @@ def create(points: Points, root: Path) -> None:
     lsn = 0
     # One force serves a thousand: defining is not what is measured.
     for number in range(queues):
-        with manager.lock:
+        with manager.turn:
             definition = new_definition(ObjectType.QLOCAL, queue_name(number), {"DESCR": f"Queue number {number}"})
             lsn = apply_definition(manager.engine, definition, False)
         if number % 1000 == 999:

@@ -96,12 +96,12 @@ class MatchingLoop(QueueManagerLoop):
     def _matching(self) -> Callable[[int], int]:
         """Look topics up in the tree that nobody subscribed to."""
         topics = self.manager.engine.topics
-        with self.manager.lock:
+        with self.manager.turn:
             nodes = cycle([topics.ensure(topic, 0) for topic in _unwanted()])
 
         def run(times: int) -> int:
             found = 0
-            with self.manager.lock:
+            with self.manager.turn:
                 began = time.perf_counter_ns()
                 for _ in range(times):
                     found += len(topics.matching(next(nodes)))

@@ -18,6 +18,7 @@ from ostler import __version__
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.held_connections import resident_bytes
 from ostler.lab.families.neighbours.neighbours import (
+    COLD,
     DEEP_BROWSE,
     DISPLAY,
     DISPLAYED_QUEUES,
@@ -67,6 +68,7 @@ from ostler.lab.store.histogram import merge, percentile_ns
 from ostler.lab.store.recorder import OperationRecorder
 from ostler.lab.store.roles import NEIGHBOUR
 from ostler.server.config.qm_ini import LogSection
+from ostler.server.storage.delayed_disk import READ_DELAY_VARIABLE
 
 AIM_MET: Final = "aim met"
 """1 or 0: p99 and the maximum of all round trips meet the aim of the scenario."""
@@ -109,6 +111,7 @@ class HostileNeighbours(Experiment):
         self._context = context
         found = {name: value for name, value in context.scenario.parameters.items() if isinstance(value, int)}
         self._aim = found["aim_p99_ms"], found["aim_highest_ms"]
+        self._read_delay_ms = found["read_delay_ms"]
         self._sizes = Sizes.of(found, context.settings.is_quick)
         self._test_bed: _TestBed | None = None
         self._made = 0
@@ -163,6 +166,7 @@ class HostileNeighbours(Experiment):
             log=_UNIT_LOG if kind == UNIT else USUAL_LOG,
             commands=_commands(kind, self._sizes),
             is_accounting=self._context.settings.accounting,
+            environment={READ_DELAY_VARIABLE: str(self._read_delay_ms)} if kind == COLD else {},
         )
         self._test_bed = _TestBed(kind, LabQueueManager(root, plan), self._sizes, self._context.note)
         return self._test_bed
@@ -217,6 +221,7 @@ class _TestBed:
             return self._fill_topics(sizes.retained if is_retained else sizes.displayed_topics, is_retained)
         wanted = {
             DEEP_BROWSE: (sizes.browse_messages, _MESSAGE_BYTES, ""),
+            COLD: (sizes.browse_messages, _MESSAGE_BYTES, ""),
             SELECTOR: (sizes.selector_messages, _MESSAGE_BYTES, "k"),
             PURGE: (sizes.purged_messages, 100, ""),
             UNREAD: (sizes.unread_messages, sizes.middle_bytes, ""),

@@ -1,4 +1,4 @@
-"""Ten kinds of neighbours: authorised clients that do what they may, and as much of it as they can.
+"""Eleven kinds of neighbours: authorised clients that do what they may, and as much of it as they can.
 
 Each is a process of its own, with its own connections and queues, over TCP through a server-connection channel. It
 continues until its time is over: rejected operations are counted, and repeated.
@@ -38,6 +38,7 @@ from ostler.wire import frames, put_get_frames
 
 NONE: Final = "none"
 DEEP_BROWSE: Final = "deep browse"
+COLD: Final = "cold queue on a slow disk"
 SELECTOR: Final = "selector"
 LARGE: Final = "large messages"
 TOPICS: Final = "topics"
@@ -142,7 +143,7 @@ Part = Callable[[OperationCounts], None]
 
 
 class Neighbour(Task):
-    """One of the ten. `operation` is the name its failures count under. It begins with the window: the warm-up is
+    """One of them. `operation` is the name its failures count under. It begins with the window: the warm-up is
     quiet, and a long operation has its whole effect in the window."""
 
     operation = ""
@@ -207,6 +208,12 @@ class DeepBrowse(Neighbour):
                     while browser.next() is not None and not counts.is_over:
                         counts.done(self.operation, began)
                         began = time.perf_counter_ns()
+
+
+class ColdQueue(DeepBrowse):
+    """Browses a deep queue whose messages are in its file, on a disk that takes long for each read."""
+
+    operation = "browse of a cold queue"
 
 
 class Selecting(Neighbour):
@@ -531,6 +538,7 @@ class NeverReading(Neighbour):
 
 NEIGHBOURS: Final[dict[str, type[Neighbour]]] = {
     DEEP_BROWSE: DeepBrowse,
+    COLD: ColdQueue,
     SELECTOR: Selecting,
     LARGE: LargeMessages,
     TOPICS: NewTopics,

@@ -100,7 +100,7 @@ def log_deviations(wanted: Mapping[int, LoadPoint], used: Mapping[int, LoadPoint
             continue
         whose = "The log" if point.managers == 1 else f"The log of each of {point.managers} queue managers"
         what = f"{whose} has {files} primary files of {log.file_pages:,} pages, the report's has {log.primary_files}"
-        total = point.managers * log.primary_files * log.file_pages * PAGE_BYTES / _GIGABYTE
+        total = point.logs * log.primary_files * log.file_pages * PAGE_BYTES / _GIGABYTE
         why = f"All logs together would take {total:.1f} GB"
         why += ", which a quick run does not wait for." if is_quick else ", more than this laboratory gives to logs."
         found[what] = Deviation(what, why)

@@ -42,6 +42,7 @@ _LOG: Final = LogSection(primary_files=3, file_pages=4096)
 # Otherwise unused topics beyond 100,000 would go at once, and not after TREELIFE.
 _STANZAS: Final = {"TuningParameters": {"TopicNodesKept": "999999999"}}
 _AT_ONCE: Final = 50_000
+_SURPLUS_MAX: Final = 1.25
 _SECOND_NS: Final = 1_000_000_000
 _COUNT: Final = re.compile(r"TPCOUNT\(([0-9]+)\)")
 
@@ -114,6 +115,13 @@ class TopicTreeManager:
         if not self.memory_per_topic:
             self.memory_per_topic = (resident_bytes(self.manager.pid) - memory) / (now - there)
         return now
+
+    def refill(self, topics: int, seconds_max: float) -> int:
+        """Create topics as `fill` does, and remove all before that when a quarter more than wanted are there: those of
+        earlier subscriptions stay until TREELIFE is over. Returns their number."""
+        if self.made() > _SURPLUS_MAX * topics:
+            self.empty(seconds_max)
+        return self.fill(topics)
 
     def counters(self) -> tuple[int, int]:
         """Return how many topics were removed, and how often all were examined, since its start."""

@@ -96,7 +96,7 @@ class SubscribedTrees(OnTrees):
         if contestant == FEW:
             tree.empty(_REMOVAL_SECONDS_MAX)
         else:
-            tree.fill(int(step.points["topics"]))
+            tree.refill(int(step.points["topics"]), _REMOVAL_SECONDS_MAX)
             if life != NOT_RUNNING_SECONDS:
                 tree.empty(_REMOVAL_SECONDS_MAX, life)
         tree.live(life)

@@ -11,7 +11,9 @@ begins with the number of the exchange through which the reply comes back.
 from __future__ import annotations
 
 from ostler.lab.load.amqp import frames as amqp
+from ostler.lab.load.amqp.queue_names import REPLY, REQUEST, queue_name
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.spec import AMQP
 
 CHANNEL = 1
 _CHANNELS_MAX = 16
@@ -56,17 +58,18 @@ class AmqpClient(LoadClient):
         durable: bool,
         goes_round: bool = True,
         routes: AmqpRoutes | None = None,
+        copies: int = 1,
     ) -> None:
         super().__init__(pace, is_requester)
+        self._copies = copies
         self._routes = routes if routes is not None else AmqpRoutes()
         self._pairs = pairs
         self._pair = number % pairs
         self._goes_round = goes_round
         self._durable = durable
         self._body_bytes = body_bytes
-        kind = b"durable" if durable else b"transient"
-        self._request_queues = [b"%b.request.%d" % (kind, pair) for pair in range(pairs)]
-        self._reply_queue = b"%b.reply.%d" % (kind, number)
+        self._request_queues = [queue_name(AMQP, durable, REQUEST, pair).encode() for pair in range(pairs)]
+        self._reply_queue = queue_name(AMQP, durable, REPLY, number).encode()
         self._requests: list[bytes] = []
         self._reply_to: list[bytes] = []
         for pair, queue in enumerate(self._request_queues):
@@ -94,7 +97,7 @@ class AmqpClient(LoadClient):
         """Return the methods to wait for, with the bytes to send then."""
         steps = connection_steps()
         own = self._reply_queue if self.is_requester else self._request_queues[self._pair]
-        steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, own, self._durable)))
+        steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, own, self._durable, self._copies)))
         steps.append((amqp.QUEUE_DECLARE_OK, amqp.purge_queue(CHANNEL, own)))
         last = amqp.QUEUE_PURGE_OK
         if self._durable:

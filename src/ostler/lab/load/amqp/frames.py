@@ -75,9 +75,16 @@ def open_channel(channel: int) -> bytes:
     return method(channel, CHANNEL_OPEN, short_string(b""))
 
 
-def declare_queue(channel: int, name: bytes, durable: bool) -> bytes:
+def declare_queue(channel: int, name: bytes, durable: bool, copies: int = 1) -> bytes:
+    """Return a declaration: of a classic queue, or of a quorum queue with so many members."""
     flags = 2 if durable else 0
-    return method(channel, QUEUE_DECLARE, b"\x00\x00" + short_string(name) + bytes((flags,)) + long_string(b""))
+    arguments = b"" if copies == 1 else _quorum_arguments(copies)
+    return method(channel, QUEUE_DECLARE, b"\x00\x00" + short_string(name) + bytes((flags,)) + long_string(arguments))
+
+
+def _quorum_arguments(members: int) -> bytes:
+    kind = short_string(b"x-queue-type") + b"S" + long_string(b"quorum")
+    return kind + short_string(b"x-quorum-initial-group-size") + b"I" + members.to_bytes(4, "big")
 
 
 def purge_queue(channel: int, name: bytes) -> bytes:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.client import CHANNEL, AmqpClient, AmqpRoutes, Step, connection_steps
+from ostler.lab.load.amqp.queue_names import ONE_WAY_QUEUE, queue_name
 from ostler.lab.load.client import Pace
 from ostler.lab.load.one_way import OneWay
+from ostler.lab.load.spec import AMQP
 
 
 class AmqpOneWayClient(AmqpClient):
@@ -24,17 +26,19 @@ class AmqpOneWayClient(AmqpClient):
         body_bytes: int,
         durable: bool,
         routes: AmqpRoutes | None = None,
+        copies: int = 1,
     ) -> None:
-        super().__init__(pace, is_requester, number, pairs, body_bytes, durable, False, routes)
+        super().__init__(pace, is_requester, number, pairs, body_bytes, durable, False, routes, copies)
         self._way = OneWay(pace, body_bytes)
-        self._queue = b"%b.one-way.%d" % (b"durable" if durable else b"transient", number % pairs)
+        self._queue = queue_name(AMQP, durable, ONE_WAY_QUEUE, number % pairs).encode()
         exchange = self._routes.exchange(number % max(self._routes.count, 1))
         self._publish = amqp.publish_method(CHANNEL, self._queue, exchange)
         self._steps = self._one_way_setup()
 
     def _one_way_setup(self) -> list[Step]:
         queue = self._queue
-        steps = [*connection_steps(), (amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, queue, self._durable))]
+        declared = amqp.declare_queue(CHANNEL, queue, self._durable, self._copies)
+        steps = [*connection_steps(), (amqp.CHANNEL_OPEN_OK, declared)]
         if self.is_requester:
             return [
                 *steps,
@@ -49,7 +53,7 @@ class AmqpOneWayClient(AmqpClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        return amqp.content(CHANNEL, self._durable, b"", b"", self._way.body(now_ns), self._publish)
+        return amqp.content(CHANNEL, self._durable, b"", b"", self._way.body(now_ns, self.put_ns), self._publish)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if not self.is_ready:

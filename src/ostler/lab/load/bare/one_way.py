@@ -24,7 +24,7 @@ class BareOneWayClient(LoadClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        return self._way.body(now_ns)
+        return self._way.body(now_ns, self.put_ns)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if not self.is_ready:

@@ -24,18 +24,20 @@ class OperationTally:
         self._lock = threading.Lock()
         self._recorder = PhaseRecorder(Timeline(0, 0, 0, 0))
         self._is_armed = False
+        self._pacing = Pacing()
         self.completed = 0
         self.outstanding = 0
 
-    def arm(self, timeline: Timeline) -> None:
+    def arm(self, timeline: Timeline, pacing: Pacing) -> None:
         """Count in this timeline from now on."""
         with self._lock:
             self._recorder = PhaseRecorder(timeline)
+            self._pacing = pacing
             self._is_armed = True
 
-    def begin(self, timeline: Timeline) -> PhaseRecorder:
+    def begin(self, timeline: Timeline, pacing: Pacing) -> PhaseRecorder:
         if not self._is_armed or self._recorder.timeline != timeline:
-            self.arm(timeline)
+            self.arm(timeline, pacing)
         self._is_armed = False
         return self._recorder
 
@@ -53,10 +55,15 @@ class OperationTally:
         with self._lock:
             self.outstanding += 1
 
-    def got(self, due_ns: int, ended_ns: int) -> None:
+    def got(self, due_ns: int, put_ns: int, ended_ns: int) -> None:
+        pacing = self._pacing
+        began_ns, other_ns = (put_ns, due_ns) if pacing.since_put else (due_ns, put_ns)
+        beside = pacing.beside_of(GET)
         with self._lock:
             self.outstanding -= 1
-            self._recorder.operation(GET).record(due_ns, ended_ns)
+            self._recorder.operation(GET).record(began_ns, ended_ns)
+            if beside:
+                self._recorder.operation(beside).record(other_ns, ended_ns)
 
 
 class LoadWorker(ABC, Generic[Done]):
@@ -66,7 +73,7 @@ class LoadWorker(ABC, Generic[Done]):
     """The time at which the operation of `step` was due, written into the body of a one-way message."""
     tally: OperationTally = OperationTally()
     """The tally of its driver: a producer calls `tally.put()` before it puts, a consumer `tally.got(due_ns,
-    now_ns)`."""
+    put_ns, now_ns)`."""
 
     @abstractmethod
     def open(self) -> Done: ...
@@ -102,10 +109,10 @@ class WorkerDriver:
 
     def arm(self, timeline: Timeline) -> None:
         """Count in a timeline that will be run."""
-        self._tally.arm(timeline)
+        self._tally.arm(timeline, self.pacing)
 
     def _begin(self, timeline: Timeline, report: ReportProgress) -> tuple[PhaseRecorder, ProgressReporter]:
-        pacing, recorder = self.pacing, self._tally.begin(timeline)
+        pacing, recorder = self.pacing, self._tally.begin(timeline, self.pacing)
         self._timeline, self._schedule = timeline, None
         if pacing.rate_per_second > 0:
             begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second

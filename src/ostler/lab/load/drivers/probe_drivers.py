@@ -1,4 +1,4 @@
-"""Limits that need no broker: group commits of a file, and memory copies.
+"""Limits that need no broker: group commits of a file, or of two in two processes, and memory copies.
 
 They are driven as clients are, in a process of their own and on the same timeline, so that their results are in the
 same tables as those of contestants.
@@ -6,6 +6,7 @@ same tables as those of contestants.
 
 from __future__ import annotations
 
+import socket
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -14,10 +15,11 @@ from typing import Final
 
 from ostler.lab.common.memory_copy_probe import MemoryCopyProbe
 from ostler.lab.common.probes import ForcedFile
+from ostler.lab.load.bare import force_server
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Schedule
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
-from ostler.lab.load.spec import MEMORY_COPY, LoadSpec
+from ostler.lab.load.spec import MEMORY_COPY, REPLICATED_FORCE, LoadSpec
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder, Timeline
 
 COMMIT: Final = "commit"
@@ -27,6 +29,8 @@ _FILE_BYTES: Final = 64 << 20
 # One force writes no more than this: a log's buffer is no larger.
 _FORCE_BYTES_MAX: Final = 4 << 20
 _NAP_SECONDS_MAX: Final = 0.2
+# The other process fills a file with zeros first.
+_FOLLOWER_SECONDS_MAX: Final = 60.0
 
 
 class _ProbeDriver(ABC):
@@ -124,6 +128,48 @@ class GroupCommitDriver(_ProbeDriver):
         self._file.close()
 
 
+class ReplicatedForceDriver(GroupCommitDriver):
+    """The same, with each batch forced in another process, too. It is sent there before it is forced here, so that both
+    force at once, and it is durable when both have."""
+
+    def __init__(
+        self, directory: Path, follower: tuple[str, int], waiters: int, record_bytes: int, rate_per_second: float = 0.0
+    ) -> None:
+        super().__init__(directory, waiters, record_bytes, rate_per_second)
+        self._sent = 0
+        self._answer = memoryview(bytearray(force_server.ACKNOWLEDGEMENT_BYTES))
+        try:
+            self._link = socket.create_connection(follower, _FOLLOWER_SECONDS_MAX)
+            self._link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            is_ready = force_server.read_exactly(self._link, self._answer[:1])
+        except OSError as failure:
+            super().close()
+            raise LoadFailed(f"the other process of the probe cannot be reached: {failure}") from None
+        if not is_ready:
+            self.close()
+            raise LoadFailed("the other process of the probe cannot make its file")
+
+    def _force(self, records: int) -> None:
+        data = self._data[: records * self._record_bytes]
+        try:
+            self._link.sendall(len(data).to_bytes(force_server.LENGTH_BYTES, "big"))
+            self._link.sendall(data)
+        except OSError as failure:
+            raise LoadFailed(f"the other process of the probe is gone: {failure}") from None
+        super()._force(records)
+        self._sent += 1
+        try:
+            is_there = force_server.read_exactly(self._link, self._answer)
+        except OSError as failure:
+            raise LoadFailed(f"the other process of the probe does not answer: {failure}") from None
+        if not is_there or int.from_bytes(self._answer, "big") != self._sent:
+            raise LoadFailed("the other process of the probe ended, or has forced something else")
+
+    def close(self) -> None:
+        self._link.close()
+        super().close()
+
+
 class MemoryCopyDriver(_ProbeDriver):
     """Copies blocks within a ring, a megabyte of them for each operation.
 
@@ -159,10 +205,15 @@ class MemoryCopyDriver(_ProbeDriver):
 
 
 def probe_driver(spec: LoadSpec) -> GroupCommitDriver | MemoryCopyDriver:
-    """Return the driver of a probe. The address is the directory of the forced file, and the requesters are waiters."""
+    """Return the driver of a probe. The address is the directory of the forced file, and the requesters are waiters;
+    the address of responders is that of the other process, where there is one."""
     if spec.protocol == MEMORY_COPY:
         return MemoryCopyDriver(spec.body_bytes)
-    return GroupCommitDriver(Path(str(spec.address)), len(spec.requesters), spec.body_bytes, spec.rate_per_second)
+    directory, terms = Path(str(spec.address)), (len(spec.requesters), spec.body_bytes, spec.rate_per_second)
+    if spec.protocol == REPLICATED_FORCE:
+        assert isinstance(spec.responder_address, tuple)
+        return ReplicatedForceDriver(directory, spec.responder_address, *terms)
+    return GroupCommitDriver(directory, *terms)
 
 
 def blocks_of_copy(block_bytes: int) -> int:

@@ -86,9 +86,9 @@ class StreamAdapter(NatsAdapter):
         self._mark = f"{time.perf_counter_ns():x}"
         self._stream, _, number = self._own.partition(".")
         self._context = self._client.jetstream(timeout=_SECONDS_MAX)
-        await _create_stream(self._context, self._stream)
+        await _create_stream(self._context, self._stream, self.spec.copies)
         if self.role == RESPONDER:
-            await _create_stream(self._context, _STREAMS["reply"])
+            await _create_stream(self._context, _STREAMS["reply"], self.spec.copies)
         if self.role in (REQUESTER, RESPONDER, CONSUMER):
             take = self._take_reply if self.role == REQUESTER else self._take
             await self._context.subscribe(self._own, queue=f"w{number}", stream=self._stream, cb=take, manual_ack=True)
@@ -118,10 +118,14 @@ class StreamAdapter(NatsAdapter):
         await message.ack()
 
 
-async def _create_stream(context: JetStreamContext, name: str) -> None:
+async def _create_stream(context: JetStreamContext, name: str, copies: int) -> None:
     """Create a stream, unless it exists."""
     kept = StreamConfig(
-        name=name, subjects=[f"{name}.*"], retention=RetentionPolicy.WORK_QUEUE, storage=StorageType.FILE
+        name=name,
+        subjects=[f"{name}.*"],
+        retention=RetentionPolicy.WORK_QUEUE,
+        storage=StorageType.FILE,
+        num_replicas=copies,
     )
     for pause in (0.01, 0.1, 1.0):
         try:

@@ -10,7 +10,7 @@ from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.drivers.load_worker import Done, LoadWorker, MakeWorker
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver
 from ostler.lab.load.libraries.adapter import CONSUMER, PRODUCER, REQUESTER, RESPONDER, LibraryAdapter
-from ostler.lab.load.one_way import DUE_BYTES
+from ostler.lab.load.one_way import TIMES_BYTES, read_times, times_of
 from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, SESSIONS, LoadSpec, pair_of
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
 
@@ -79,20 +79,20 @@ class Responder(LibraryWorker[Done]):
 
 
 class Producer(LibraryWorker[Done]):
-    """Sends messages that contain their due time."""
+    """Sends messages that contain the times at which they were due and put."""
 
     role = PRODUCER
 
     def __init__(self, adapter: type[LibraryAdapter[Done]], spec: LoadSpec, number: int) -> None:
         super().__init__(adapter, spec, number)
-        self._rest = bytes(spec.body_bytes - DUE_BYTES)
+        self._rest = bytes(spec.body_bytes - TIMES_BYTES)
 
     def step(self) -> Done:
         window = self.library.window
         while window and self.tally.outstanding >= window:
             time.sleep(_NAP_SECONDS)
         self.tally.put()
-        return self.library.send(self.due_ns.to_bytes(DUE_BYTES, "big") + self._rest)
+        return self.library.send(times_of(self.due_ns, time.perf_counter_ns()) + self._rest)
 
 
 class Consumer(LibraryWorker[Done]):
@@ -112,9 +112,9 @@ class Consumer(LibraryWorker[Done]):
     def _received(self, body: bytes, message: Any) -> Done:
         if len(body) != self.spec.body_bytes:
             raise LoadFailed(f"a message of {len(body)} bytes arrived, and {self.spec.body_bytes} were due")
-        due_ns = int.from_bytes(body[:DUE_BYTES], "big")
+        due_ns, put_ns = read_times(body)
         if due_ns >= self._opened_ns:
-            self.tally.got(due_ns, time.perf_counter_ns())
+            self.tally.got(due_ns, put_ns, time.perf_counter_ns())
         return self.library.acknowledge(message)
 
 
@@ -132,8 +132,8 @@ def library_workers(
     """Return what makes the requesters and the responders of a load. Raises LoadFailed for a kind that is not there."""
     if spec.kind not in adapter.kinds:
         raise LoadFailed(f"{spec.protocol} does no {spec.kind} with {spec.messages} messages")
-    if spec.kind == ONE_WAY and spec.body_bytes < DUE_BYTES:
-        raise LoadFailed(f"a body of {spec.body_bytes} bytes has no room for the time at which it was due")
+    if spec.kind == ONE_WAY and spec.body_bytes < TIMES_BYTES:
+        raise LoadFailed(f"a body of {spec.body_bytes} bytes has no room for the times at which it was due and put")
     requester, responder = _PATTERNS[spec.kind]
     return (
         [partial(requester, adapter, spec, number) for number in spec.requesters],

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import pika
 
+from ostler.lab.load.amqp.queue_names import queue_name
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver
 from ostler.lab.load.libraries.adapter import PRODUCER, REQUESTER, LibraryAdapter
 from ostler.lab.load.libraries.patterns import threaded_driver
-from ostler.lab.load.spec import ONE_WAY, LoadSpec, host_and_port
+from ostler.lab.load.spec import ONE_WAY, PIKA, LoadSpec, host_and_port
 
 _SERVE_SECONDS: Final = 1
 _REPLY_SECONDS_MAX: Final = 30
@@ -20,7 +21,7 @@ class PikaAdapter(LibraryAdapter[None]):
     """Replies go to a queue of each requester. Durable messages are confirmed and acknowledged one by one."""
 
     def queue(self, purpose: str, number: int) -> str:
-        return f"pika.{'durable' if self.spec.persistent else 'transient'}.{purpose}.{number}"
+        return queue_name(PIKA, self.spec.persistent, purpose, number)
 
     def connect(self) -> None:
         persistent = self.spec.persistent
@@ -34,11 +35,16 @@ class PikaAdapter(LibraryAdapter[None]):
         self._delivery_mode = 2 if persistent else 1
         self._properties = pika.BasicProperties(delivery_mode=self._delivery_mode)
         self._own = self.own_queue
-        self._channel.queue_declare(self._own, durable=persistent)
+        self._channel.queue_declare(self._own, durable=persistent, arguments=self._arguments())
         if self.role != PRODUCER:
             take = self._take_reply if self.role == REQUESTER else self._take
             self._channel.queue_purge(self._own)
             self._channel.basic_consume(self._own, take, auto_ack=not persistent)
+
+    def _arguments(self) -> dict[str, Any] | None:
+        if self.spec.copies == 1:
+            return None
+        return {"x-queue-type": "quorum", "x-quorum-initial-group-size": self.spec.copies}
 
     def request(self, pair: int, sequence: int, body: bytes) -> None:
         self._awaited = str(sequence)

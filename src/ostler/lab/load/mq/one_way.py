@@ -85,7 +85,7 @@ class MqProducer(MqClient):
         self.began_ns = now_ns
         put = self._put
         assert put is not None
-        made = put.filled(NO_IDS, self._header + self._one_way.body(now_ns))
+        made = put.filled(NO_IDS, self._header + self._one_way.body(now_ns, self.put_ns))
         if self._in_units:
             self._batch = 1
             self._waits_for_commit = True
@@ -110,7 +110,7 @@ class MqProducer(MqClient):
                 self._batch += 1
                 put = self._put
                 assert put is not None
-                return put.filled(NO_IDS, self._header + self._one_way.body(now_ns))
+                return put.filled(NO_IDS, self._header + self._one_way.body(now_ns, now_ns))
             return b"" if self._pipelined else self._commit
         if kind == COMMIT_REPLY:
             self._waits_for_commit = False
@@ -142,7 +142,7 @@ class MqProducer(MqClient):
         self._batch = 0
         pace.completed += others
         for _ in range(others):
-            pace.main.record(self.began_ns, now_ns, self.is_late)
+            self.record(now_ns)
 
 
 class MqConsumer(MqClient):

@@ -33,7 +33,7 @@ class MqttOneWayClient(MqttClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        message = mqtt.message(self._topic, self._next_packet_id(), self._way.body(now_ns))
+        message = mqtt.message(self._topic, self._next_packet_id(), self._way.body(now_ns, self.put_ns))
         return message if self._qos else message + mqtt.ping()
 
     def _control(self, kind: int, data: bytes, begin: int, end: int, now_ns: int) -> bytes:

@@ -16,7 +16,7 @@ from ostler.lab.load.nats.client import CONNECT, END, NatsClient
 REQUESTS, REPLIES = "LABREQ", "LABREP"
 # Subscription numbers.
 API, STORED, DELIVERED = b"1", b"2", b"3"
-KEPT = {"retention": "workqueue", "storage": "file"}
+KEPT: dict[str, object] = {"retention": "workqueue", "storage": "file"}
 ACKNOWLEDGE = b"PUB %b 4\r\n+ACK\r\n"
 _NUMBER_BYTES = 8
 # The server rejects a stream that another connection is just creating as if it were a foreign one (error 10065).
@@ -24,16 +24,30 @@ STREAM_OVERLAPS = 10065
 _OTHERS_MAKE_IT_WITHIN_NS = 5_000_000_000
 
 
+def stream_config(name: str, copies: int) -> dict[str, object]:
+    """Return the configuration of a stream: all subjects below its name, and as many replicas as there are copies."""
+    kept = KEPT if copies == 1 else {**KEPT, "num_replicas": copies}
+    return {"name": name, "subjects": [f"{name}.>"], **kept}
+
+
 class JetStreamClient(NatsClient):
     """A requester that goes through the subjects in turn, or a responder of one of them."""
 
     def __init__(
-        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, goes_round: bool = True
+        self,
+        pace: Pace,
+        is_requester: bool,
+        number: int,
+        pairs: int,
+        body_bytes: int,
+        goes_round: bool = True,
+        copies: int = 1,
     ) -> None:
         super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         if body_bytes < 2 * _NUMBER_BYTES:
             raise LoadFailed(f"a body of {body_bytes} bytes has no room for the numbers that lead a reply back")
         self._number = number
+        self._copies = copies
         self._own_inbox = b"_INBOX.%b%d" % (b"q" if is_requester else b"r", number)
         self._steps = self._setup()
         self._asked_since_ns = 0
@@ -46,7 +60,7 @@ class JetStreamClient(NatsClient):
     def _setup(self) -> list[bytes]:
         """Return requests that create streams and consumers; existing ones are not changed."""
         steps = [
-            self._ask(f"$JS.API.STREAM.CREATE.{name}", {"name": name, "subjects": [f"{name}.>"], **KEPT})
+            self._ask(f"$JS.API.STREAM.CREATE.{name}", stream_config(name, self._copies))
             for name in (REQUESTS, REPLIES)
         ]
         if self.is_requester:

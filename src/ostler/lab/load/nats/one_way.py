@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.nats.client import CONNECT, END, NatsClient
-from ostler.lab.load.nats.jetstream import ACKNOWLEDGE, API, KEPT, STORED, JetStreamClient
+from ostler.lab.load.nats.jetstream import ACKNOWLEDGE, API, REPLIES, REQUESTS, STORED, JetStreamClient, stream_config
 from ostler.lab.load.one_way import OneWay
+from ostler.lab.load.spec import JETSTREAM, ONE_WAY, LoadSpec
 
 STREAM = "LABONE"
 _PING = b"PING\r\n"
+
+
+def shared_streams(spec: LoadSpec) -> list[str]:
+    """Return the streams of a load of lean clients; empty for other protocols."""
+    if spec.protocol != JETSTREAM:
+        return []
+    return [STREAM] if spec.kind == ONE_WAY else [REQUESTS, REPLIES]
 
 
 class NatsOneWayClient(NatsClient):
@@ -33,7 +41,7 @@ class NatsOneWayClient(NatsClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        return b"".join((self._publish, self._way.body(now_ns), END, _PING))
+        return b"".join((self._publish, self._way.body(now_ns, self.put_ns), END, _PING))
 
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
         self._way.got(body, now_ns)
@@ -48,9 +56,11 @@ class NatsOneWayClient(NatsClient):
 class JetStreamOneWayClient(JetStreamClient):
     """A producer to one subject of a stream, or one of its consumers, which share the deliveries."""
 
-    def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int) -> None:
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, copies: int = 1
+    ) -> None:
         # Without a reply to route, a body may be shorter.
-        super().__init__(pace, is_requester, number, pairs, max(body_bytes, 16))
+        super().__init__(pace, is_requester, number, pairs, max(body_bytes, 16), copies=copies)
         self._way = OneWay(pace, body_bytes)
         pair = number % pairs
         self._publish = b"PUB %b.%d %b.s.0 %d\r\n" % (STREAM.encode(), pair, self._own_inbox, body_bytes)
@@ -58,8 +68,7 @@ class JetStreamOneWayClient(JetStreamClient):
         self._steps = self._one_way_setup(pair)
 
     def _one_way_setup(self, pair: int) -> list[bytes]:
-        asked = {"name": STREAM, "subjects": [f"{STREAM}.>"], **KEPT}
-        steps = [self._ask(f"$JS.API.STREAM.CREATE.{STREAM}", asked)]
+        steps = [self._ask(f"$JS.API.STREAM.CREATE.{STREAM}", stream_config(STREAM, self._copies))]
         if self.is_requester:
             return steps
         subject = f"{STREAM}.{pair}"
@@ -74,7 +83,7 @@ class JetStreamOneWayClient(JetStreamClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        return b"".join((self._publish, self._way.body(now_ns), END))
+        return b"".join((self._publish, self._way.body(now_ns, self.put_ns), END))
 
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
         which = words[2]

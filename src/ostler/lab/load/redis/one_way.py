@@ -37,7 +37,7 @@ class RedisOneWayClient(RedisClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        body = self._way.body(now_ns)
+        body = self._way.body(now_ns, self.put_ns)
         if self._durable:
             return command(b"XADD", self._key, b"*", b"m", body)
         return command(b"LPUSH", self._key, body)

@@ -24,7 +24,7 @@ class StompOneWayClient(StompClient):
 
     def begin(self, now_ns: int) -> bytes:
         self.began_ns = now_ns
-        return frame(b"SEND", self._headers, self._way.body(now_ns))
+        return frame(b"SEND", self._headers, self._way.body(now_ns, self.put_ns))
 
     def _received(self, found: Received, now_ns: int) -> bytes:
         if found.verb == b"CONNECTED":

@@ -46,6 +46,8 @@ class QueueManagerPlan:
     is_accounting: bool = False
     cores: int = 0
     """The number of cores it may use; 0: all."""
+    environment: dict[str, str] = field(default_factory=dict, hash=False)
+    """Variables of its process besides those of the laboratory."""
 
 
 def channel_commands(plan: QueueManagerPlan) -> Iterator[str]:

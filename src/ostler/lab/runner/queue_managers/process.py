@@ -72,6 +72,7 @@ class LabQueueManager:
                 stderr=log,
                 pass_fds=(theirs.fileno(),),
                 process_group=0,
+                env=os.environ | self.plan.environment,
             )
         if self.plan.cores:
             # Threads are created later, and inherit the affinity.

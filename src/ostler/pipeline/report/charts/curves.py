@@ -160,6 +160,11 @@ def other_words(series: str, left_out: str = "") -> list[str]:
     return [each for each in words if each]
 
 
+def swept_words(series: str) -> list[str]:
+    """Return the points of all sweeps, as text."""
+    return [parameter_words(name, text) for name, text in series_parts(series).items()]
+
+
 def _speed(messages: str) -> str:
     """Return the part behind persistence: `nonpersistent, FAST`."""
     return messages.partition(", ")[2]

@@ -105,16 +105,17 @@ _DISK: Final = (
 )
 
 
-def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
+def panels(operation: str, is_joined: bool = False, has_rates: bool = True) -> tuple[Panel, ...]:
     """Return the charts of an operation. Two joined queue managers have a chart each."""
     word = operations_word(operation)
+    rate = Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s")
     ends = (
         _processor("broker, both ends", lambda point: point.broker_cpu_us),
         _processor("near end", lambda point: point.near_cpu_us, is_detail=True),
         _processor("far end", lambda point: point.far_cpu_us, is_detail=True),
     )
     return (
-        Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
+        *((rate,) if has_rates else ()),
         *(
             Panel(f"Response time, {what}", "milliseconds", _milliseconds(name), numbers.figure, "ms", is_detail)
             for what, name, is_detail in _RESPONSE_TIMES

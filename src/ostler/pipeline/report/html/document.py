@@ -163,6 +163,17 @@ class Section:
 Block = Paragraph | Preformatted | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
 
 
+def page_only(sections: Iterable[Section]) -> set[str]:
+    """Return the anchors of tables and figures that are folded and not printed."""
+    found: set[str] = set()
+    for section in sections:
+        for block in section.blocks:
+            if isinstance(block, Fold) and not block.is_printed:
+                found |= {each.anchor for each in block.blocks if isinstance(each, ReportTable | ReportFigure)}
+        found |= page_only(section.sections)
+    return found
+
+
 @dataclass(frozen=True)
 class Trace:
     """A table or figure, and the runs of its numbers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -102,7 +102,7 @@ def _machine_table(context: Context) -> Block:
 
 def _contestants(context: Context) -> tuple[Block, ...]:
     promises: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
-    for row in context.tables.entrants:
+    for row in context.tables.contestants:
         own = context.runs[row.run].version if row.kind == OSTLER and row.run in context.runs else ""
         promises[row.contestant, row.kind, row.promise, row.version or own].append(row.run)
     rows = [
@@ -255,8 +255,9 @@ def _rejected(context: Context) -> Section:
 # -- reproducing -------------------------------------------------------------------------------------------------------
 
 
-def reproduce_section(context: Context) -> Section:
-    """Return the section on reproduction. It must be made last: it lists all numbered tables and figures."""
+def reproduce_section(context: Context, page_only: Collection[str] = ()) -> Section:
+    """Return the section on reproduction. It must be made last: it lists all numbered tables and figures. `page_only`
+    has those that are not on paper."""
     text: Text = (
         "Each command below runs one scenario again; ",
         Code("ostler pipeline run"),
@@ -279,7 +280,7 @@ def reproduce_section(context: Context) -> Section:
     traces = [
         (
             Cell((Hyperlink(trace.name, trace.anchor),)),
-            text_cell(trace.caption),
+            text_cell(f"{trace.caption} (on the page only)" if trace.anchor in page_only else trace.caption),
             Cell(_traced(context, trace.runs)),
             _commands_cell(context, trace.runs, commands_anchor),
         )

@@ -122,7 +122,7 @@ def _promises(context: Context, rows: Sequence[ComparisonRow]) -> list[Block]:
         (run, name) for row in rows for run, name in ((row.left_run, row.left_name), (row.right_run, row.right_name))
     }
     found: dict[tuple[str, str], list[str]] = {}
-    for each in context.tables.entrants:
+    for each in context.tables.contestants:
         if (each.run, each.contestant) in names and each.kind != LIMIT and each.promise:
             found.setdefault((each.contestant, each.promise), []).append(each.run)
     items = [

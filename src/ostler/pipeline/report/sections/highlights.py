@@ -115,7 +115,11 @@ def _statements(context: Context) -> list[Text]:
         if rejected
         else "No row broke a rule of data quality."
     )
-    empty = [run.run for run in tables.runs if not context.points_of.get(run.run)]
+    empty = [
+        run.run
+        for run in tables.runs
+        if not context.points_of.get(run.run) and run.run not in context.runs_with_results
+    ]
     if empty:
         found.append(
             (f"{numbers.count(len(empty), 'run')} without a measured point: ", *context.report.runs(empty), ".")

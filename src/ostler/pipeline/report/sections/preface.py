@@ -81,7 +81,8 @@ def _reading(known: Iterable[str]) -> tuple[Text, ...]:
         ),
         (
             Strong("Response times"),
-            " count from the request, and at fixed rates from when it was due, so that waiting is not left out.",
+            " count from the request, and at fixed rates from when it was due, so that waiting counts, or from "
+            "the put where the published report counts so. Tables of operations have both.",
         ),
         (
             Strong("Runs"),

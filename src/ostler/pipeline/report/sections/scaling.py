@@ -8,6 +8,7 @@ from typing import Final
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.curves import ChartSweep as SweepOf
 from ostler.pipeline.report.charts.curves import curves, middle
+from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import (
     Context,
@@ -22,6 +23,9 @@ from ostler.pipeline.report.context import (
 from ostler.pipeline.report.html.document import Block, Cell, Heading, Paragraph, Section
 from ostler.pipeline.report.rows import LIMIT, PeakRow, PointRow, ScalingRow
 from ostler.pipeline.report.sections.predictions import predictions_section
+
+CONNECT_RATE: Final = "connections per second"
+"""The figure of experiments in which clients connect once."""
 
 _CONNECT: Final = "connect"
 _THOUSAND: Final = 1000.0
@@ -95,6 +99,20 @@ def _within_cell(clients: int | None, most: int) -> Cell:
     return Cell(f"≥ {clients:,}" if clients >= most else f"{clients:,}", clients)
 
 
+def _connecting_rate(context: Context, name: str, points: Sequence[PointRow]) -> float | None:
+    """Return the connections a second. Where clients connect once, that is what the experiment found: in a window they
+    are as many as there are clients."""
+    if context.has_rates(name):
+        return middle(points, lambda point: point.rate)
+    first = points[0]
+    found = spread(
+        row.value
+        for row in context.tables.results
+        if (row.run, row.contestant, row.step, row.name) == (first.run, first.contestant, first.step, CONNECT_RATE)
+    )
+    return None if found is None else found.middle
+
+
 def _connections(context: Context) -> Section | None:
     """Return the rates of connecting, where a scenario timed it."""
     headings = (
@@ -125,11 +143,12 @@ def _connections(context: Context) -> Section | None:
                         context.scenario_cell(name),
                         text_cell(curve.contestant),
                         whole_cell(clients),
-                        number_cell(middle(found, lambda point: point.rate)),
+                        number_cell(_connecting_rate(context, name, found)),
                         milliseconds_cell(middle(found, lambda point: point.p50_ns)),
                         milliseconds_cell(middle(found, lambda point: point.p99_ns)),
                         size_cell(memory),
-                        number_cell(memory / clients / 1024 if memory and clients else None, "KB"),
+                        # One client that connects again and again says nothing of memory.
+                        number_cell(memory / clients / 1024 if memory and clients > 1 else None, "KB"),
                         context.report.run_cell(run),
                     )
                 )

@@ -3,7 +3,7 @@ values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from ostler.lab.scenarios.model import Scenario
@@ -32,7 +32,7 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.curve_sentences import curve_sentence
+from ostler.pipeline.report.curve_sentences import curve_sentence, told_limits
 from ostler.pipeline.report.drivers import driver_words
 from ostler.pipeline.report.html.document import (
     Block,
@@ -51,9 +51,11 @@ from ostler.pipeline.report.html.document import (
 )
 from ostler.pipeline.report.rows import LIMIT, UNKNOWN, PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
+from ostler.pipeline.report.sections.copies import copies_table
+from ostler.pipeline.report.sections.operations import operation_table
 from ostler.pipeline.report.sections.results import result_table
 from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
-from ostler.pipeline.report.time_figures import time_figure
+from ostler.pipeline.report.time_figures import story_figure, time_figure
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _GROUPS_DRAWN: Final = 8
@@ -102,22 +104,31 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
         left = ", ".join(groups[_GROUPS_DRAWN:])
         blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
-    course = time_figure(context, name, run)
-    if course is not None:
-        blocks.append(course)
+    for course in (time_figure(context, name, run), story_figure(context, name, run)):
+        if course is not None:
+            blocks.append(course)
     if context.peaks_of.get(run):
         caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
         blocks.append(peak_table(context, caption, [run]))
-    limits = _limit_sentences(context, run)
+    told = told_limits(context, found, sweep, groups[:_GROUPS_DRAWN])
+    limits = _limit_sentences(context, run, told)
     if limits:
-        blocks += [Paragraph("What limited each curve at its peak:"), Bullets(tuple(limits))]
+        whose = "each other curve" if told else "each curve"
+        blocks += [Paragraph(f"What limited {whose} at its peak:"), Bullets(tuple(limits))]
+    copies = copies_table(context, name, run)
+    if copies is not None:
+        blocks.append(copies)
     batches = channel_table(context, name, run)
     if batches is not None:
         blocks.append(batches)
     others = result_table(context, name, run)
     if others is not None:
         blocks.append(others)
-    blocks.append(Fold("All figures of this scenario", (_value_table(context, name, run, found, sweep),)))
+    operations = operation_table(context, name, run, sweep)
+    if operations is not None:
+        blocks.append(operations)
+    if found:
+        blocks.append(Fold("All figures of this scenario", (_value_table(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
 
 
@@ -159,7 +170,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
 
 
 def _figure(context: Context, name: str, members: Sequence[Curve], sweep: ChartSweep) -> ReportFigure:
-    shown = panels(members[0].operation, context.queue_managers(name) == _TWO)
+    shown = panels(members[0].operation, context.queue_managers(name) == _TWO, context.has_rates(name))
     charts = [_chart(context, panel, members, sweep) for panel in shown]
     run = members[0].run
     fits = any(chart is not None and chart.curves for chart in charts)
@@ -217,10 +228,16 @@ def _fits(context: Context, members: Sequence[Curve], across: Sequence[float]) -
     return ()
 
 
-def _limit_sentences(context: Context, run: str) -> list[Text]:
-    """Return what limited each curve, Ostler first: in sentences beside the figures."""
+def _limit_sentences(context: Context, run: str, told: Collection[tuple[str, str]]) -> list[Text]:
+    """Return what limited each curve, Ostler first, without those whose chart says so."""
+    if not context.has_rates(context.runs[run].scenario):
+        return []
     rows = sorted(
-        (row for row in context.tables.scalings if row.run == run and row.kind != LIMIT and row.why),
+        (
+            row
+            for row in context.tables.scalings
+            if row.run == run and row.kind != LIMIT and row.why and (row.contestant, row.series) not in told
+        ),
         key=lambda each: (
             contestant_order(each.contestant, each.kind),
             each.message_bytes,
@@ -282,7 +299,7 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
 
 
 # Columns that are omitted where they are the same everywhere.
-_SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Log, µs")
+_SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Leader, µs", "Followers, µs", "Other site, µs", "Log, µs")
 
 
 def _value_table(
@@ -302,6 +319,9 @@ def _value_table(
         Heading("Broker, µs", True, "processor time of the broker for each operation"),
         Heading("Near, µs", True, "of it, of two with channels between them, the one that requests go in at"),
         Heading("Far, µs", True, "of it, of two with channels between them, the other one"),
+        Heading("Leader, µs", True, "of it, of copies, the instance that applications use"),
+        Heading("Followers, µs", True, "of it, of copies, all instances that follow at this site"),
+        Heading("Other site, µs", True, "of it, of copies, the instance at another site"),
         Heading("Log, µs", True, "of it, of the threads that write the log"),
         Heading("Driver, µs", True, "processor time of the load drivers for each operation"),
         Heading("Steal, %", True, "of all cores, taken by the hypervisor"),
@@ -338,6 +358,9 @@ def _value_row(
         number_cell(middle(points, lambda point: point.broker_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.near_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.far_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.leader_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.follower_cpu_us), "µs"),
+        number_cell(middle(points, lambda point: point.recovery_cpu_us), "µs"),
         number_cell(middle(points, lambda point: point.log_cpu_us) or None, "µs"),
         number_cell(middle(points, lambda point: point.driver_cpu_us), "µs"),
         percent_cell(middle(points, lambda point: point.steal_percent)),

@@ -23,7 +23,7 @@ _TRANSACTION: Final = "transaction"
 _VERBS: Final = ("put", "get", "commit")
 _SCOPES: Final = ("channel", _CONNECTION, "queue")
 # Connection identifiers of 24 bytes are meaningless to a reader: those without a channel are combined.
-_CONNECTION_ID: Final = re.compile(r"[0-9a-fA-F]{48}")
+_CONNECTION_ID: Final = re.compile(r"(.*/)?[0-9a-fA-F]{48}")
 
 
 def accounted_blocks(context: Context) -> list[Block]:
@@ -162,20 +162,22 @@ def _rank(scope: str) -> int:
 def _joined(rows: Sequence[CostRow]) -> list[CostRow]:
     """Return rows of connections with an identifier only, summed by verb; the others unchanged."""
     kept: list[CostRow] = []
-    local: dict[tuple[str, int, str], list[CostRow]] = defaultdict(list)
+    local: dict[tuple[str, int, str, str], list[CostRow]] = defaultdict(list)
     for row in rows:
-        if row.scope == _CONNECTION and _CONNECTION_ID.fullmatch(row.object):
-            local[row.contestant, row.repetition, row.verb].append(row)
+        named = _CONNECTION_ID.fullmatch(row.object) if row.scope == _CONNECTION else None
+        if named is not None:
+            # Of several queue managers, the name of one stands before the identifier.
+            local[row.contestant, row.repetition, row.verb, named[1] or ""].append(row)
         else:
             kept.append(row)
-    return kept + [_sum(found) for found in local.values()]
+    return kept + [_sum(found, manager) for (_, _, _, manager), found in local.items()]
 
 
-def _sum(rows: Sequence[CostRow]) -> CostRow:
+def _sum(rows: Sequence[CostRow], manager: str) -> CostRow:
     count = sum(row.count for row in rows)
     return replace(
         rows[0],
-        object="local, all together",
+        object=f"{manager}local, all together",
         count=count,
         bytes=_total(row.bytes for row in rows),
         time_us=_mean([(row.time_us, row.count) for row in rows]),

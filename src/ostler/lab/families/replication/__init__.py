@@ -1,0 +1,1 @@
+"""Scenarios of queue managers with copies."""

@@ -1,0 +1,1 @@
+"""Queue managers with copies on this machine, as experiments use them."""
