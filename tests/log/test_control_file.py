@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.log import LogDamaged, LogRefused, LogSettings, LogType, create_log, open_log
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 ANYTHING = b"\xa5\x5a\xff"
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 
 from ostler.log import LogManagement, LogSettings, LogSpace, LogType, WriteIntegrity
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 CIRCULAR = LogSettings(primary_files=3, secondary_files=8, file_pages=3)
 PACKED = dataclasses.replace(CIRCULAR, write_integrity=WriteIntegrity.SINGLE_WRITE)

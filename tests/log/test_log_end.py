@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 
 from ostler.log import LogDamaged, LogSettings, WriteIntegrity
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 FIRST = "log/active/S0000000.LOG"
 PACKED = LogSettings(primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE)

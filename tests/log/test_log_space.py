@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 
 from ostler.log import LogDamaged, LogManagement, LogRefused, LogSettings, LogSpace, LogType, WriteIntegrity
 from ostler.log.extents import CERTAIN_FREE_BYTES
 from ostler.log.restart import create_log_of_any_size
 from ostler.model.disk import DiskFailed
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 EXTENT_FILE_BYTES = 4 * 4096
 EXTENT_BYTES = 3 * 4096

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 
 from ostler.log import LogDamaged, LogSettings, LogSpace, WriteIntegrity, open_log
 from ostler.log.errors import LogNewer
 from ostler.log.page_copy import COPY_BYTES, SavedPage, read_page_copy
 from ostler.log.stream_format import PAGE_BYTES, StreamShape
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 SINGLE = LogSettings(primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE)
 DOUBLE = dataclasses.replace(SINGLE, write_integrity=WriteIntegrity.DOUBLE_WRITE)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.log import LogDamaged, LogSettings, WriteIntegrity
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 INTEGRITIES = st.sampled_from(list(WriteIntegrity))
 # Extents of three pages of payload: 12288 bytes.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 
 from ostler.model.disk import DiskFailed, DiskFull
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 
 def file_with(disk: SimulatedDisk, path: str, content: bytes):

@@ -6,11 +6,11 @@ import struct
 import zlib
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.log import LogManagement, LogNewer, LogSettings, LogType
 from ostler.log.control_file import ControlState, EndNote, decode_note, decode_slot, encode_note, encode_slot
 from ostler.log.stream_format import extent_name, extent_number
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 IDENTITY = bytes(range(16))
 

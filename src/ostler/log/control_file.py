@@ -213,6 +213,13 @@ class ControlFile:
             raise LogSpace("The disk is full: the log's control file cannot be written.") from None
         self._file.force()
 
+    def write_at_least(self, sequence: int) -> None:
+        """As `write`, under this sequence number or the next one. The newest slot is never written over."""
+        if sequence > self.state.sequence:
+            is_newest_slot = (sequence - self.state.sequence) % 2 == 0
+            self.state.sequence = sequence if is_newest_slot else sequence - 1
+        self.write()
+
     def force(self) -> None:
         self._file.force()
 

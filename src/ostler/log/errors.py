@@ -21,6 +21,10 @@ class LogNewer(LogRefused):
         )
 
 
+class CopyRefused(LogError):
+    """Another copy sent what cannot continue this log: it is not taken, and nothing was changed."""
+
+
 class LogSpace(LogError):
     """No extent for the next records: the disk or the log is full. Nothing is lost; try again when space is freed."""
 

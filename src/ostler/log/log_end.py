@@ -126,8 +126,11 @@ class LogEndExaminer:
         if not sizes_are_possible(sizes, end - lsn):
             return
         length = sizes & UINT32
-        if read_i64_le(chunk, at + 16) & UINT32 == self._control.epoch:
+        epoch = read_i64_le(chunk, at + 16) & UINT32
+        if epoch == self._control.epoch:
             self._furthest = max(self._furthest, lsn + BLOCK_HEADER_BYTES + length)
+        elif epoch < self._control.epoch and lsn >= self._control.life_start_lsn:
+            return  # void: the life before may have begun behind the place where this one did, on another copy
         complete = at + BLOCK_HEADER_BYTES + length <= len(chunk)
         if not complete or not block_passes(self._shape, chunk, at, length):
             return

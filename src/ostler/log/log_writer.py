@@ -9,15 +9,27 @@ from __future__ import annotations
 
 from typing import Final
 
+from librt.strings import read_i64_le
 from mypy_extensions import i64
 
 from ostler.log.control_file import ControlFile, ControlState, EndNotes
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.log.extents import ExtentStore
 from ostler.log.metrics import LogMetrics
-from ostler.log.page_copy import PageCopy
+from ostler.log.page_copy import PageCopy, open_page_copy
 from ostler.log.settings import LogManagement, LogType
-from ostler.log.stream_format import Block, StreamShape, block_image, extent_name
+from ostler.log.shipping import LogShipper
+from ostler.log.stream_format import (
+    BLOCK_HEADER_BYTES,
+    PADDED,
+    UINT32,
+    Block,
+    StreamShape,
+    block_image,
+    extent_name,
+    next_page,
+)
+from ostler.model.disk import Disk
 
 
 class Batch:
@@ -28,6 +40,18 @@ class Batch:
         self.end_lsn: Final[i64] = end_lsn
         self.durable_lsn: Final[i64] = durable_lsn
         self.control: Final[i64] = control
+
+
+class BlockImage:
+    """A block as it is written, from another copy of the log, with its padding."""
+
+    def __init__(self, lsn: i64, data: bytes) -> None:
+        self.lsn: Final[i64] = lsn
+        self.data: Final[bytes] = data
+
+    def block_bytes(self) -> i64:
+        """Return the size without the padding."""
+        return BLOCK_HEADER_BYTES + (read_i64_le(self.data, 8) & UINT32)
 
 
 class LogWriter:
@@ -55,6 +79,18 @@ class LogWriter:
         self._capacity_extents: Final[int] = settings.primary_files + settings.secondary_files
         self._primary_bytes: Final[i64] = settings.primary_files * shape.payload_bytes
         self.forced_lsn: i64 = end_lsn
+        """All up to here is on stable storage here."""
+        self.group_lsn: i64 = end_lsn
+        """All up to here is on enough copies: nothing but the log itself may speak of a later LSN. Without copies it is
+        what is forced here."""
+        self.position: i64 = end_lsn
+        """Where the chain of blocks ends that are forced here: the next one begins here, or at the next page."""
+        self.shipper: LogShipper | None = None
+        """Takes the blocks for other copies."""
+        self.keep_extents: i64 = 0
+        """So many extents before the current one are kept for copies that are behind."""
+        self.is_follower: bool = False
+        """Another copy leads: it says what the group LSN is, and how many extents there are is up to the disk only."""
         self.restart_lsn: i64 = control.state.restart_lsn
         self.restart_extent: i64 = shape.extent_of(control.state.restart_lsn)
         self.checkpoint_lsn: i64 = control.state.checkpoint_lsn
@@ -84,25 +120,63 @@ class LogWriter:
         page_copy = self._page_copy
         if page_copy is not None:
             copied = page_copy.save_before(batch.blocks[0].lsn)
+        shipper = self.shipper
+        position: i64 = self.position
         for block in batch.blocks:
             image = block_image(self._shape, block, epoch, batch.control, batch.durable_lsn)
+            if shipper is not None:
+                shipper.offer(position, image)
+                end = next_page(block.end()) if block.flags & PADDED else block.end()
+                position = self._shape.block_start(end)
             self._store.write(block.lsn, image)
             size += len(image[0]) + len(image[1]) + len(image[2])
             if page_copy is not None:
                 page_copy.note_block(block.lsn, image)
-        forces = self._store.force()
-        if page_copy is not None:
-            page_copy.batch_forced()
-        self.forced_lsn = batch.end_lsn
-        if batch.end_lsn + self._shape.payload_bytes > self._shape.start_of(self._store.last + 1):
-            self._publish_reach()  # the space counted on may have been used up
-        self._metrics.count_write(size, forces)
+        last = batch.blocks[-1]
+        end = next_page(last.end()) if last.flags & PADDED else last.end()
+        self._force(size, batch.end_lsn, self._shape.block_start(end))
         if copied > 0:
             self._metrics.count_page_copy(copied)
 
+    def write_images(self, images: list[BlockImage], position: i64) -> None:
+        """Write and force blocks of another copy's log, which end at `position`. Errors are those of `write_batch`."""
+        self._allocate_through(self._shape.extent_of(images[-1].lsn))
+        page_copy = self._page_copy
+        if page_copy is not None:
+            page_copy.save_before(images[0].lsn)
+        size: i64 = 0
+        for image in images:
+            self._store.write(image.lsn, [image.data])
+            size += len(image.data)
+            if page_copy is not None:
+                page_copy.note_block(image.lsn, [image.data])
+        self._force(size, position, position)
+
+    def _force(self, size: i64, end_lsn: i64, position: i64) -> None:
+        forces = self._store.force()
+        if self._page_copy is not None:
+            self._page_copy.batch_forced()
+        self.forced_lsn = end_lsn
+        self.position = position
+        if self.shipper is None and not self.is_follower:
+            self.group_lsn = end_lsn
+        if end_lsn + self._shape.payload_bytes > self._shape.start_of(self._store.last + 1):
+            self._publish_reach()  # the space counted on may have been used up
+        self._metrics.count_write(size, forces)
+
+    def go_back(self, disk: Disk, active: str, lsn: i64) -> None:
+        """The log ends at a position of its chain now: a life begins there, and what stands behind it is void."""
+        assert self.group_lsn <= lsn <= self.position
+        self.forced_lsn = lsn
+        self.position = lsn
+        if self._page_copy is not None:
+            self._page_copy.close()
+            self._page_copy = open_page_copy(disk, active, self._shape, lsn)
+
     def _allocate_through(self, extent: i64) -> None:
         while self._store.last < extent:
-            if self._store.last + 1 >= self.restart_extent + self._capacity_extents:
+            is_over: bool = self._store.last + 1 >= self.restart_extent + self._capacity_extents
+            if is_over and not self.is_follower:
                 raise LogSpace("The log is full: all primary and secondary extents are needed for restart.")
             self._store.allocate()
             self._publish_reach()
@@ -113,14 +187,14 @@ class LogWriter:
         """Note which extents exist before the first batch goes into a new one, so that a missing one is detected."""
         state = self._control.state
         state.last_extent = self._store.last
-        state.durable_lsn = self.forced_lsn
+        state.durable_lsn = self.group_lsn
         self._control.write()
         self._noted_extent = state.last_extent
         self.control_sequence = state.sequence
 
     def has_new_end(self) -> bool:
         """Return True when the log is durable beyond the end that both notes record."""
-        return self._notes.is_due(self.forced_lsn)
+        return self._notes.is_due(self.group_lsn)
 
     def note_end(self) -> None:
         """Note the current durable LSN in the older copy. Durable on return.
@@ -129,7 +203,7 @@ class LogWriter:
         it shares no data with the writer. A full disk is not an error: the last note remains valid.
         """
         try:
-            self._notes.write(self.forced_lsn)
+            self._notes.write(self.group_lsn)
         except LogSpace:
             return
 
@@ -195,7 +269,7 @@ class LogWriter:
         Both are LSNs behind a durable record. Durable on return; extents no longer needed are released after that.
         """
         state = self._control.state
-        assert state.restart_lsn <= restart_lsn <= checkpoint_lsn <= self.forced_lsn
+        assert state.restart_lsn <= restart_lsn <= checkpoint_lsn <= self.group_lsn <= self.forced_lsn
         in_use = self.forced_lsn - self._shape.start_of(self.restart_extent)
         self._metrics.count_checkpoint(in_use * 100 // self._primary_bytes)
         state.restart_lsn = restart_lsn
@@ -206,21 +280,21 @@ class LogWriter:
     def set_media_lsn(self, lsn: i64) -> None:
         """Linear log: media recovery needs only the records behind `lsn`. Durable on return."""
         state = self._control.state
-        assert state.media_lsn <= lsn <= self.forced_lsn
+        assert state.media_lsn <= lsn <= self.group_lsn
         state.media_lsn = lsn
         self._write_control()
 
     def set_archived(self, extent: int) -> None:
         """LogManagement Archive: extents up to this one have been copied elsewhere. Durable on return."""
         state = self._control.state
-        if not state.archived_extent < extent < self._shape.extent_of(self.forced_lsn):
+        if not state.archived_extent < extent < self._shape.extent_of(self.group_lsn):
             raise LogRefused(f"Extent {extent_name(extent)} is the current one, not there yet, or archived already.")
         state.archived_extent = extent
         self._write_control()
 
     def _write_control(self) -> None:
         state = self._control.state
-        state.durable_lsn = self.forced_lsn
+        state.durable_lsn = self.group_lsn
         state.last_extent = self._store.last
         state.oldest_extent = max(state.oldest_extent, oldest_needed(self._shape, state))
         self._control.write()
@@ -229,7 +303,10 @@ class LogWriter:
         self.checkpoint_lsn = state.checkpoint_lsn
         self.media_lsn = state.media_lsn
         self.archived_extent = state.archived_extent
-        self._store.release(state.oldest_extent, reusable_before(state))
+        reusable = reusable_before(state)
+        if self.keep_extents > 0:
+            reusable = min(reusable, self._shape.extent_of(self.forced_lsn) - self.keep_extents)
+        self._store.release(state.oldest_extent, reusable)
         self.restart_lsn = state.restart_lsn
         self.restart_extent = self._shape.extent_of(state.restart_lsn)
         self._publish_reach()

@@ -238,14 +238,22 @@ class RecordReader:
         self._until_lsn: Final[i64] = until_lsn
         self._pieces: list[bytes] = []
         self.records: i64 = 0
+        self.whole_lsn: i64 = from_lsn
+        """The LSN behind the last record that was passed on while one is read in pieces."""
 
     def read_block(self, cursor: BlockCursor) -> None:
-        chunk = cursor.chunk
+        if not self.read_records(cursor.chunk, cursor.at, cursor.lsn, cursor.length, cursor.count):
+            cursor.position = cursor.lsn
+            cursor.what = "a record is continued here whose beginning is missing"
+            raise cursor.damage()
+
+    def read_records(self, chunk: bytes, at: i64, lsn: i64, length: i64, count: i64) -> bool:
+        """Read a block that stands at `at` in a chunk. False: it continues a record whose beginning is missing."""
         visitor = self._visitor
-        lsn = cursor.lsn + BLOCK_HEADER_BYTES
-        at = cursor.at + BLOCK_HEADER_BYTES
-        table = at + cursor.length - cursor.count * ENTRY_BYTES
-        for _ in range(cursor.count):
+        lsn += BLOCK_HEADER_BYTES
+        at += BLOCK_HEADER_BYTES
+        table = at + length - count * ENTRY_BYTES
+        for _ in range(count):
             entry = read_i64_le(chunk, table)
             length = entry & UINT32
             flags = entry >> 40
@@ -253,26 +261,33 @@ class RecordReader:
             lsn += length + ENTRY_BYTES
             if lsn > self._from_lsn and lsn <= self._until_lsn:
                 if flags == WHOLE:
+                    if self._pieces:
+                        self._pieces = []  # of a life that ended in the middle of a record
                     self.records += 1
                     visitor.record((entry >> 32) & 0xFF, lsn, chunk[at : at + length])
-                else:
-                    self._read_piece(cursor, (entry >> 32) & 0xFF, flags, lsn, chunk[at : at + length])
+                elif not self._read_piece((entry >> 32) & 0xFF, flags, lsn, chunk[at : at + length]):
+                    return False
             at += length
+        return True
 
-    def _read_piece(self, cursor: BlockCursor, kind: i64, flags: i64, lsn: i64, piece: bytes) -> None:
+    def _read_piece(self, kind: i64, flags: i64, lsn: i64, piece: bytes) -> bool:
         if flags & FIRST:
             # A life that ended in the middle of a record leaves its first pieces; the next life writes behind them.
             self._pieces = []
+            self.whole_lsn = lsn - len(piece) - ENTRY_BYTES
         elif not self._pieces:
-            cursor.position = cursor.lsn
-            cursor.what = "a record is continued here whose beginning is missing"
-            raise cursor.damage()
+            return False
         self._pieces.append(piece)
         if flags & LAST:
             self.records += 1
             payload = b"".join(self._pieces)
             self._pieces = []
             self._visitor.record(kind, lsn, payload)
+        return True
+
+    def is_in_record(self) -> bool:
+        """Return True when the last block has ended in the middle of a record."""
+        return len(self._pieces) > 0
 
 
 def seek(cursor: BlockCursor, lsn: i64) -> None:

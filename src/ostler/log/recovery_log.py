@@ -9,6 +9,9 @@ marks it durable under the lock. So one force serves all that wait (group commit
     with lock:  log.batch_durable(batch)
     log.writer.allocate_ahead()
 
+A log with copies (`replicate`) is durable when enough copies have forced it, and then only: `durable_lsn` is the group
+LSN. The next batch may be taken when the last one is forced here, so several may be under way to the copies.
+
 No thread and no lock is created here.
 """
 
@@ -24,6 +27,7 @@ from ostler.log.log_writer import Batch, LogWriter
 from ostler.log.metrics import LogMetrics, LogStatus, RestartReport
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, read_blocks, seek
 from ostler.log.settings import LogManagement, LogSettings, LogType
+from ostler.log.shipping import LogShipper
 from ostler.log.stream_format import (
     BLOCK_BYTES_MAX,
     BLOCK_BYTES_MIN,
@@ -80,7 +84,10 @@ class RecoveryLog(Journal):
         self._end: i64 = report.end_lsn
         self._next: i64 = next_page(report.end_lsn) if self._pages_are_final else report.end_lsn
         self._is_first_batch: bool = True
+        self._forced: i64 = report.end_lsn
         self._durable: i64 = report.end_lsn
+        self._is_replicated: bool = False
+        self._batch_ends: list[int] = []  # with copies: forced here, and not durable yet
         # The block being filled, with a limit of 0 when there is none, and those closed since the last batch.
         self._blocks: list[Block] = []
         self._block_lsn: i64 = 0
@@ -171,6 +178,10 @@ class RecoveryLog(Journal):
     def durable_lsn(self) -> i64:
         return self._durable
 
+    def forced_lsn(self) -> i64:
+        """Return the LSN up to which all records are on stable storage here. Without copies that is `durable_lsn`."""
+        return self._forced
+
     def room_bytes(self) -> i64:
         """Return the payload bytes that ordinary records may still take, a conservative estimate.
 
@@ -228,12 +239,48 @@ class RecoveryLog(Journal):
             blocks[-1].flags |= PADDED
             self._next = next_page(self._next)
         self._blocks = []
-        return Batch(blocks, self._end, self._durable, self.writer.control_sequence)
+        # The first block of a life names the end of the life before. Every copy has forced all up to there before it
+        # writes that block. Other blocks name the group LSN, which is true at every copy that is not catching up.
+        durable: i64 = self.restart_report.end_lsn if blocks[0].flags & LIFE_START else self._durable
+        return Batch(blocks, self._end, durable, self.writer.control_sequence)
 
     def batch_durable(self, batch: Batch) -> None:
-        """Mark a batch that the writer has forced as durable."""
-        assert self._durable < batch.end_lsn <= self.writer.forced_lsn
-        self._durable = batch.end_lsn
+        """Mark a batch that the writer has forced. Without copies it is durable."""
+        assert self._forced < batch.end_lsn <= self.writer.forced_lsn
+        self._forced = batch.end_lsn
+        if self._is_replicated:
+            self._batch_ends.append(batch.end_lsn)
+        else:
+            self._durable = batch.end_lsn
+
+    def replicate(self, shipper: LogShipper, group_lsn: i64) -> None:
+        """From now on this log is one of several copies. `group_lsn` is what enough of them are known to have.
+
+        Call it before anything is appended.
+        """
+        assert group_lsn <= self._durable
+        assert self._end == self._forced
+        self._is_replicated = True
+        self._durable = group_lsn
+        self._batch_ends = [self._forced]
+        self.writer.shipper = shipper
+        self.writer.group_lsn = group_lsn
+
+    def group_durable(self, lsn: i64) -> None:
+        """Enough copies have forced all up to an LSN, this one among them. It never goes back.
+
+        Copies force some blocks of a batch before others. Durable is the end of a batch, which no record crosses.
+        """
+        assert self._is_replicated
+        assert lsn <= self._forced
+        ends = self._batch_ends
+        count = 0
+        while count < len(ends) and ends[count] <= lsn:
+            count += 1
+        if count > 0:
+            self._durable = max(self._durable, i64(ends[count - 1]))
+            self.writer.group_lsn = self._durable
+            self._batch_ends = ends[count:]
 
     # -- status and media recovery
 

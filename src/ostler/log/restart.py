@@ -8,9 +8,11 @@ from typing import Final
 from librt.strings import read_i64_le
 from mypy_extensions import i64
 
+from ostler.log.applier import LogApplier
 from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, create_control_file, open_control_file
 from ostler.log.errors import LogDamaged, LogRefused
 from ostler.log.extents import ExtentStore, check_extents, numbers_on_disk
+from ostler.log.lives import append_life, has_lives, read_lives
 from ostler.log.log_end import LogEndExaminer, force_extents
 from ostler.log.log_writer import LogWriter, reusable_before
 from ostler.log.metrics import LogMetrics, RestartReport
@@ -27,6 +29,7 @@ from ostler.log.stream_format import (
     extent_name,
 )
 from ostler.model.disk import Disk
+from ostler.model.log_life import Life
 
 ACTIVE_NAME: Final = "active"
 LSN_MAX: Final = (1 << 63) - 1
@@ -101,6 +104,28 @@ def open_log(disk: Disk, directory: str, settings: LogSettings | None = None) ->
     return RestartableLog(disk, directory, control)
 
 
+class CopyFiles:
+    """The parts of an open log, handed from its opening to the follower."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        active: str,
+        shape: StreamShape,
+        control: ControlFile,
+        writer: LogWriter,
+        metrics: LogMetrics,
+    ) -> None:
+        self.disk: Final = disk
+        self.directory: Final = directory
+        self.active: Final = active
+        self.shape: Final = shape
+        self.control: Final = control
+        self.writer: Final = writer
+        self.metrics: Final = metrics
+
+
 class RestartableLog:
     """A log as an earlier life left it. It can only be replayed or examined."""
 
@@ -152,6 +177,68 @@ class RestartableLog:
         """As `replay`, without any change and without a new life; extents for media recovery are read, too."""
         return self._read(visitor, self._control.state.oldest_extent)
 
+    # -- copies
+
+    def disk(self) -> Disk:
+        return self._disk
+
+    def directory(self) -> str:
+        return self._directory
+
+    def control_state(self) -> ControlState:
+        return self._control.state
+
+    def shape(self) -> StreamShape:
+        return self._shape
+
+    def read_copy(self, applier: LogApplier, believes_blocks: bool, files_lsn: i64) -> RestartReport:
+        """Read a copy of another leader's log to its end, and apply what enough copies had forced. Changes nothing.
+
+        `files_lsn` is the latest LSN that a file of the queue manager speaks of, which enough copies had, too. Unless
+        `believes_blocks`, the blocks behind the noted end were written all at once: whatever they say about each other,
+        the first that does not read back is the end. Raises LogDamaged.
+        """
+        state = self._control.state
+        shape = self._shape
+        first = shape.extent_of(state.restart_lsn)
+        check_extents(self._disk, self._active, shape, first, state.last_extent)
+        cursor = BlockCursor(self._disk, self._active, shape, state, shape.start_of(first), self._saved)
+        try:
+            seek(cursor, state.restart_lsn)
+            start = cursor.position
+            applier.position = start
+            while cursor.advance():
+                # A file may speak of an LSN in the middle of a block: enough copies had all of that block.
+                if cursor.lsn < files_lsn:
+                    state.durable_lsn = max(state.durable_lsn, cursor.end())
+                if cursor.end() <= state.durable_lsn:
+                    applier.apply_at(cursor)
+            dropped = 0
+            if believes_blocks:
+                dropped = self._examine_end(cursor)
+            if max(state.durable_lsn, files_lsn) > cursor.position:
+                raise cursor.damage()
+        finally:
+            cursor.close()
+        return self._report(start, cursor.position, applier.records(), dropped, state.epoch)
+
+    def reopen(self, report: RestartReport, keep_extents: int) -> CopyFiles:
+        """Open what `read_copy` has read for a leader's blocks, without a new life."""
+        if self._saved is not None:
+            restore_page(self._disk, self._active, self._shape, self._saved)
+        shape = self._shape
+        first = shape.extent_of(self._control.state.restart_lsn)
+        force_extents(self._disk, self._active, first, shape.extent_of(report.end_lsn))
+        self._force_control()
+        metrics = LogMetrics()
+        writer = self._open_writer(report, metrics, keep_extents)
+        writer.is_follower = True
+        writer.keep_extents = keep_extents
+        writer.group_lsn = self._control.state.durable_lsn
+        return CopyFiles(self._disk, self._directory, self._active, shape, self._control, writer, metrics)
+
+    # -- reading
+
     def _read(self, visitor: LogVisitor, first: i64) -> RestartReport:
         state = self._control.state
         shape = self._shape
@@ -168,15 +255,18 @@ class RestartableLog:
             cursor.close()
         end = cursor.position
         visitor.ended(end)
+        return self._report(start, end, reader.records, dropped, state.epoch + 1)
+
+    def _report(self, start: i64, end: i64, records: i64, dropped: int, epoch: int) -> RestartReport:
         return RestartReport(
-            restart_lsn=state.restart_lsn,
+            restart_lsn=self._control.state.restart_lsn,
             end_lsn=end,
-            records=reader.records,
+            records=records,
             read_bytes=end - start,
             dropped_bytes=dropped,
-            epoch=state.epoch + 1,
-            end_file=f"{self._active}/{extent_name(shape.extent_of(end))}",
-            end_offset=shape.file_offset(end),
+            epoch=epoch,
+            end_file=f"{self._active}/{extent_name(self._shape.extent_of(end))}",
+            end_offset=self._shape.file_offset(end),
         )
 
     def _examine_end(self, cursor: BlockCursor) -> int:
@@ -204,25 +294,40 @@ class RestartableLog:
         return end
 
     def _begin_life(self, report: RestartReport) -> RecoveryLog:
-        # A killed process may have left the slot that was read unforced, and the next write goes over the other one.
-        self._control.force()
-        self._disk.force_directory(self._directory)
+        self._force_control()
         state = self._control.state
+        if has_lives(self._disk, self._directory):
+            # It was replicated: other copies must see that this life is not theirs.
+            lives = read_lives(self._disk, self._directory, state.identity, state.epoch)
+            append_life(self._disk, self._directory, lives, Life(report.epoch, report.end_lsn, "", 0, 0))
         state.epoch = report.epoch
         state.life_start_lsn = report.end_lsn
         state.durable_lsn = report.end_lsn
+        metrics = LogMetrics()
+        writer = self._open_writer(report, metrics, 0)
+        return RecoveryLog(self._disk, self._active, self._shape, state, writer, metrics, report)
+
+    def _force_control(self) -> None:
+        # A killed process may have left the slot that was read unforced, and the next write goes over the other one.
+        self._control.force()
+        self._disk.force_directory(self._directory)
+
+    def _open_writer(self, report: RestartReport, metrics: LogMetrics, keep_extents: int) -> LogWriter:
+        """Take over the files, and write the control file as it now stands."""
+        state = self._control.state
         store = ExtentStore(self._disk, self._active, self._shape)
-        store.adopt(state.oldest_extent, report.end_lsn, reusable_before(state))
+        reusable = reusable_before(state)
+        if keep_extents > 0:
+            reusable = max(0, min(reusable, int(self._shape.extent_of(report.end_lsn)) - keep_extents))
+        store.adopt(state.oldest_extent, report.end_lsn, reusable)
         state.last_extent = store.last
         notes = self._control.begin_notes()
         # Twice, so that both slots have this life.
         self._control.write()
         self._control.write()
-        metrics = LogMetrics()
         page_copy: PageCopy | None = None
         if state.settings.copies_pages():
             page_copy = open_page_copy(self._disk, self._active, self._shape, report.end_lsn)
         else:
             remove_page_copy(self._disk, self._active)
-        writer = LogWriter(self._shape, self._control, store, metrics, report.end_lsn, notes, page_copy)
-        return RecoveryLog(self._disk, self._active, self._shape, state, writer, metrics, report)
+        return LogWriter(self._shape, self._control, store, metrics, report.end_lsn, notes, page_copy)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.server.config.ini_file import ConfigurationError, IniFile
+from ostler.server.config.ini_rules import Rule
 from ostler.server.config.qm_ini import (
     RULES,
     BindType,
@@ -23,6 +24,7 @@ from ostler.server.config.qm_ini import (
     TuningSection,
     new_qm_ini,
 )
+from ostler.server.config.replication_ini import STANZAS
 
 EXAMPLE = """\
 #* the configuration of QM1 *#
@@ -277,13 +279,28 @@ def test_what_was_set_is_got(stanza: str, attribute: str, value: str, text: str)
     ]
 
 
+def file_with(rule: Rule, value: int) -> str:
+    """A file with one attribute, and with the stanzas that a stanza about copies cannot be without."""
+    if rule.stanza not in STANZAS:
+        return f"{rule.stanza}:\n{rule.name}={value}\n"
+    stanzas = {
+        "Log": "LogType=REPLICATED\n",
+        "NativeHALocalInstance": "Name=a\n" + ("" if rule.name == "HeartbeatInterval" else "HeartbeatInterval=500\n"),
+        "Arbiter": "Endpoints=http://127.0.0.1:2379\n",
+        "Replication": "",
+    }
+    stanzas[rule.stanza] += f"{rule.name}={value}\n"
+    instances = [f"NativeHAInstance:\nName={name}\nReplicationAddress={name}(1)\n" for name in "abc"]
+    return "".join(f"{name}:\n{text}" for name, text in stanzas.items()) + "".join(instances)
+
+
 @given(st.data())
 def test_every_number_is_checked_at_both_ends(data: st.DataObject) -> None:
     rule = data.draw(st.sampled_from([rule for rule in RULES if rule.maximum > 0 and rule.name != "LogBufferPages"]))
     low = max(rule.minimum, 1)
     high = min(rule.maximum, 500)
     inside = data.draw(st.integers(low, max(low, high)))
-    assert QueueManagerIni(f"{rule.stanza}:\n{rule.name}={inside}\n").get(rule.stanza, rule.name) == str(inside)
+    assert QueueManagerIni(file_with(rule, inside)).get(rule.stanza, rule.name) == str(inside)
     outside = data.draw(st.integers(rule.maximum + 1))
     with pytest.raises(ConfigurationError, match=f"to {rule.maximum}"):
-        QueueManagerIni(f"{rule.stanza}:\n{rule.name}={outside}\n")
+        QueueManagerIni(file_with(rule, outside))

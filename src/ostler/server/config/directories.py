@@ -9,6 +9,13 @@
                                       log/       the recovery log, unless qm.ini says elsewhere
                                       errors/
 
+An instance of a replicated queue manager is a queue manager of its machine like any other. For several instances on one
+machine each has a data root of its own:
+
+    <data root>/instances/<instance>/qmgrs/<queue manager>/...
+
+Commands take `QM1@alpha` for queue manager QM1 in the data root of instance alpha. OSTLER_DATA names any other root.
+
 Object names become directory names as in MQ: "." is written "!", "/" is written "&". Internal names, which no object
 can have, begin with "+": a tree under such a name is being created or removed.
 """
@@ -29,7 +36,8 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.server.config.ini_file import force_directory
+from ostler.server.config.ini_file import force_directory, write_atomically
+from ostler.server.config.instance_names import is_instance_name
 
 if TYPE_CHECKING:
     from ostler.server.config.qm_ini import QueueManagerIni
@@ -41,6 +49,8 @@ _TO_NAME: Final = str.maketrans("!&", "./")
 _INTERNAL_PREFIX: Final = "+"
 _SUBDIRECTORIES: Final = ("queues", "log", "errors")
 _LOCK_FILE: Final = "qm.lock"
+_INSTANCES: Final = "instances"
+_AT: Final = "@"
 _DIRECTORY_MODE: Final = 0o700
 # struct flock of Linux: type, whence, start, length, process.
 _FLOCK: Final = struct.Struct("@hhqqi4x")
@@ -87,6 +97,37 @@ def data_root(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("HOME") or os.path.expanduser("~")) / ".ostler"
 
 
+def locate(root: Path, given: str) -> QueueManagerDirectory:
+    """Return the directory of a queue manager as people name it, `QM1` or `QM1@alpha`. It need not exist.
+
+    Raises ValueError for an invalid name.
+    """
+    name, at, instance = given.partition(_AT)
+    directory_name(name)
+    if not at:
+        return QueueManagerDirectory(root, name)
+    if not is_instance_name(instance):
+        raise ValueError(f"{instance!r} is not the name of an instance: letters, digits, '.', '_' and '-'")
+    return QueueManagerDirectory(root / _INSTANCES / instance, name)
+
+
+def data_roots(root: Path) -> list[Path]:
+    """Return a data root and those of the instances below it, sorted by name."""
+    below = root / _INSTANCES
+    try:
+        found = sorted(name for name in os.listdir(below) if is_instance_name(name))
+    except (FileNotFoundError, NotADirectoryError):
+        found = []
+    return [root, *(below / name for name in found)]
+
+
+def instance_of_root(root: Path) -> tuple[Path, str]:
+    """Return the data root that a data root is below, and its instance; the root itself and an empty name if none."""
+    if root.parent.name == _INSTANCES and is_instance_name(root.name):
+        return root.parent.parent, root.name
+    return root, ""
+
+
 def directory_name(name: str) -> str:
     """Return the directory name of a queue manager or queue. Raises ValueError for an invalid object name."""
     if not _NAME.fullmatch(name):
@@ -107,6 +148,12 @@ class QueueManagerDirectory:
 
     root: Path
     name: str
+
+    @property
+    def typed_name(self) -> str:
+        """The name as people type it: with the instance, if that has a data root of its own below another."""
+        instance = instance_of_root(self.root)[1]
+        return f"{self.name}{_AT}{instance}" if instance else self.name
 
     @property
     def path(self) -> Path:
@@ -231,8 +278,12 @@ class ReadingLock:
         self.release()
 
 
-def create_queue_manager(root: Path, name: str, ini: QueueManagerIni) -> QueueManagerDirectory:
+def create_queue_manager(
+    root: Path, name: str, ini: QueueManagerIni, files: Mapping[str, bytes] | None = None
+) -> QueueManagerDirectory:
     """Create a queue manager's tree: after a crash it exists as a whole or not at all.
+
+    `files` are others that it has from the beginning, by name.
 
     Raises MQError for an invalid name, QueueManagerExistsError, and OSError.
     """
@@ -246,6 +297,8 @@ def create_queue_manager(root: Path, name: str, ini: QueueManagerIni) -> QueueMa
             for sub in _SUBDIRECTORIES:
                 (building / sub).mkdir(_DIRECTORY_MODE)
             ini.write(building / "qm.ini")
+            for file_name, contents in (files or {}).items():
+                write_atomically(building / file_name, contents)
             force_directory(building)
             os.rename(building, directory.path)
         except BaseException:

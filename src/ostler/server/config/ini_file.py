@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -142,6 +143,21 @@ class IniFile:
         del self._lines[entry.line - 1]
         self._parse()
         return True
+
+    def replace_stanzas(self, stanza: str, contents: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """Remove all stanzas of a name, and append one for each item of `contents`: its attributes and values.
+
+        Comments among their lines are removed with them; those before the next stanza stay.
+        """
+        for attributes in contents:
+            for attribute, value in attributes:
+                _check_writable(stanza, attribute, value)
+        wanted = stanza.lower()
+        for found in reversed([each for each in self.stanzas if each.name.lower() == wanted]):
+            del self._lines[found.line - 1 : found.last_line()]
+        for attributes in contents:
+            self._append([f"{stanza}:", *(f"{_INDENT}{attribute}={value}" for attribute, value in attributes)])
+        self._parse()
 
     def _append(self, lines: list[str]) -> None:
         if self._lines[-1] != "":

@@ -24,6 +24,8 @@ class ManagerState(StrEnum):
 
     STARTING = "Starting"
     RUNNING = "Running"
+    REPLICA = "Replica"
+    """It follows the leader of its group."""
     QUIESCING = "Quiescing"
     ENDING_IMMEDIATELY = "Ending immediately"
     ENDING_PREEMPTIVELY = "Ending preemptively"

@@ -8,12 +8,16 @@ another queue manager.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from ostler.server.config import replication_ini
 from ostler.server.config.ini_file import ConfigurationError, IniAttribute, IniFile
+from ostler.server.config.ini_rules import Rule, Values
+from ostler.server.config.replication_ini import FoundStanzas, ReplicationSection, read_replication
 
 PAGE_BYTES: Final = 4096
 _LOG_FILES_MAX: Final = 511
@@ -25,6 +29,8 @@ _MANY: Final = 999_999_999
 class LogType(StrEnum):
     CIRCULAR = "CIRCULAR"
     LINEAR = "LINEAR"
+    REPLICATED = "REPLICATED"
+    """A linear log with automatic management, whose records are copied to other instances."""
 
 
 class LogWriteIntegrity(StrEnum):
@@ -63,6 +69,11 @@ class LogSection:
     management: LogManagement = LogManagement.MANUAL
     image_interval_minutes: int | None = 60
     image_log_length_megabytes: int | None = None
+
+    @property
+    def is_linear(self) -> bool:
+        """The log is linear on disk, whether it is copied or not."""
+        return self.type is not LogType.CIRCULAR
 
     def file_bytes(self) -> int:
         return self.file_pages * PAGE_BYTES
@@ -130,45 +141,8 @@ class QueueManagerSettings:
     notices: tuple[str, ...] = ()
     file_system_megabytes: int | None = None
     """The disk space of the queue manager's directory (crtmqm -fs); None: all that the disk has."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The values an attribute may have: a number, or words, or any text. `several`: words joined by commas."""
-
-    stanza: str
-    name: str
-    minimum: int = 0
-    maximum: int = -1
-    words: tuple[str, ...] = ()
-    several: bool = False
-    any_text: bool = False
-
-    def allowed(self) -> str:
-        choices: list[str] = []
-        if self.maximum >= self.minimum:
-            choices.append(f"a number from {self.minimum} to {self.maximum}")
-        if self.words:
-            choices.append(", ".join(self.words))
-        joined = " or ".join(choices)
-        return f"{joined}, or several of them joined by commas" if self.several else joined
-
-    def canonical(self, value: str) -> str | None:
-        """Return the value in its canonical spelling, or None if it is not allowed."""
-        if self.any_text:
-            return value
-        if self.several:
-            parts = [self._word(part.strip()) for part in value.split(",")]
-            return None if None in parts else ",".join([part or "" for part in parts])
-        if value.isascii() and value.isdigit() and len(value) < 12 and self.minimum <= int(value) <= self.maximum:
-            return str(int(value))
-        return self._word(value)
-
-    def _word(self, value: str) -> str | None:
-        for word in self.words:
-            if word.lower() == value.lower():
-                return word
-        return None
+    replication: ReplicationSection | None = None
+    """The instances of a replicated queue manager; None when it is not one."""
 
 
 _YES_NO: Final = ("YES", "NO")
@@ -236,34 +210,12 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("FileSystem", "SizeMegabytes", 1, _MANY),
     Rule("ExitPath", "ExitsDefaultPath", any_text=True),
     Rule("ExitPath", "ExitsDefaultPath64", any_text=True),
+    *replication_ini.RULES,
 )
 
 _BY_NAME: Final[dict[tuple[str, str], Rule]] = {(rule.stanza.lower(), rule.name.lower()): rule for rule in RULES}
 _STANZAS: Final = frozenset(rule.stanza.lower() for rule in RULES)
-
-
-@dataclass
-class _Values:
-    """The valid values of one stanza, by attribute name in lower case."""
-
-    found: dict[str, str] = field(default_factory=dict)
-
-    def number(self, name: str, default: int) -> int:
-        value = self.found.get(name.lower())
-        return default if value is None else int(value)
-
-    def number_or_off(self, name: str, default: int | None) -> int | None:
-        value = self.found.get(name.lower())
-        if value is None:
-            return default
-        return None if value == "OFF" else int(value)
-
-    def text(self, name: str, default: str) -> str:
-        return self.found.get(name.lower(), default)
-
-    def words(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        value = self.found.get(name.lower())
-        return default if value is None else tuple(value.split(","))
+_REPLICATION_STANZAS: Final = frozenset(name.lower() for name in replication_ini.STANZAS)
 
 
 class QueueManagerIni:
@@ -288,6 +240,11 @@ class QueueManagerIni:
         """Return the value in the file, or None; `settings` then has the default."""
         return self._file.get(stanza, attribute)
 
+    def attributes(self, stanza: str) -> list[tuple[str, str]]:
+        """Return the attributes and values of a stanza as they are in the file; none without the stanza."""
+        found = self._file.stanza(stanza)
+        return [] if found is None else [(each.name, each.value) for each in found.attributes]
+
     def set_value(self, stanza: str, attribute: str, value: str) -> None:
         """Change one attribute. Raises ConfigurationError, and changes nothing, for a value that is not allowed."""
         changed = IniFile(self._file.text(), self._file.name)
@@ -308,11 +265,34 @@ class QueueManagerIni:
         self._file = changed
         return True
 
+    def replace_stanzas(self, stanza: str, contents: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """Replace all stanzas of a name by one for each item of `contents`, the attributes and values of a stanza.
 
-def new_qm_ini(queue_manager: str, log: LogSection) -> QueueManagerIni:
+        Raises ConfigurationError, and changes nothing, when the file would not be valid.
+        """
+        self.change_stanzas({stanza: contents})
+
+    def change_stanzas(self, stanzas: Mapping[str, Sequence[Sequence[tuple[str, str]]]], log_type: str = "") -> None:
+        """As `replace_stanzas` for several names at once, and LogType with them: each alone might not be valid."""
+        changed = IniFile(self._file.text(), self._file.name)
+        try:
+            for stanza, contents in stanzas.items():
+                changed.replace_stanzas(stanza, contents)
+            if log_type:
+                changed.set_value("Log", "LogType", log_type)
+                if log_type == LogType.REPLICATED:
+                    changed.set_value("Log", "LogManagement", LogManagement.AUTOMATIC)
+        except ValueError as error:
+            raise ConfigurationError(self._file.name, 0, str(error)) from None
+        self.settings = _settings(changed)
+        self._file = changed
+
+
+def new_qm_ini(queue_manager: str, log: LogSection, instance: str = "") -> QueueManagerIni:
     """Return the file of a new queue manager with a log section; all else has MQ's defaults.
 
-    Raises ConfigurationError for values that are not allowed.
+    `instance` is the name of this instance, if the queue manager is replicated: its log must be so, too. Raises
+    ConfigurationError for values that are not allowed.
     """
     lines = [
         f"# The configuration of queue manager {queue_manager}.",
@@ -328,6 +308,8 @@ def new_qm_ini(queue_manager: str, log: LogSection) -> QueueManagerIni:
         f"   LogManagement={log.management}",
         "",
     ]
+    if instance:
+        lines[-1:] = [f"{replication_ini.LOCAL}:", f"   Name={instance}", ""]
     made = QueueManagerIni("\n".join(lines))
     made.set_value("Log", "LogPath", log.path)
     if log.image_interval_minutes != LogSection.image_interval_minutes:
@@ -338,31 +320,52 @@ def new_qm_ini(queue_manager: str, log: LogSection) -> QueueManagerIni:
 
 
 def _settings(file: IniFile) -> QueueManagerSettings:
-    values = {stanza: _Values() for stanza in _STANZAS}
+    values = {stanza: Values() for stanza in _STANZAS}
     lines: dict[str, int] = {}
     notices: list[str] = []
+    found = FoundStanzas()
     for stanza in file.stanzas:
         name = stanza.name.lower()
         if name not in _STANZAS:
             continue
-        if name in lines:
+        if name in replication_ini.REPEATED:
+            target = Values()
+            found.repeated.append((name, stanza.line, target))
+        elif name in lines:
             problem = f"{stanza.name} is in the file twice; the first is in line {lines[name]}"
             raise ConfigurationError(file.name, stanza.line, problem)
-        lines[name] = stanza.line
+        else:
+            lines[name] = stanza.line
+            target = values[name]
+            if name in _REPLICATION_STANZAS:
+                found.single[name] = (stanza.line, target)
         for attribute in stanza.attributes:
-            _add_value(file, stanza.name, attribute, values[name], notices)
+            _add_value(file, stanza.name, attribute, target, notices)
     _check_total(file, values["log"])
+    log = _log_section(values["log"])
+    _check_replicated(file, values["log"])
     return QueueManagerSettings(
-        _log_section(values["log"]),
+        log,
         _tuning_section(values["tuningparameters"]),
         _channels_section(values["channels"]),
         _security_section(values["security"]),
         tuple(notices),
         values["filesystem"].number_or_off("SizeMegabytes", None),
+        read_replication(file, found, log.type is LogType.REPLICATED),
     )
 
 
-def _add_value(file: IniFile, stanza: str, attribute: IniAttribute, values: _Values, notices: list[str]) -> None:
+def _check_replicated(file: IniFile, values: Values) -> None:
+    """Refuse another management than the one that a replicated log has."""
+    management = values.text("LogManagement", LogManagement.AUTOMATIC)
+    if values.text("LogType", "") == LogType.REPLICATED and management != LogManagement.AUTOMATIC:
+        stanza = file.stanza("Log")
+        entry = stanza.find("LogManagement") if stanza else None
+        problem = f"LogManagement={management} is not allowed with LogType=REPLICATED; allowed is Automatic"
+        raise ConfigurationError(file.name, entry.line if entry else 0, problem)
+
+
+def _add_value(file: IniFile, stanza: str, attribute: IniAttribute, values: Values, notices: list[str]) -> None:
     rule = _BY_NAME.get((stanza.lower(), attribute.name.lower()))
     if rule is None:
         notices.append(f"{file.name}:{attribute.line}: {_unknown_text(stanza, attribute.name)}")
@@ -386,7 +389,7 @@ def _unknown_text(stanza: str, name: str) -> str:
     return f"{name} is unknown in {stanza} and has no effect{hint}"
 
 
-def _check_total(file: IniFile, values: _Values) -> None:
+def _check_total(file: IniFile, values: Values) -> None:
     total = values.number("LogPrimaryFiles", 3) + values.number("LogSecondaryFiles", 2)
     if not 3 <= total <= _LOG_FILES_MAX:
         stanza = file.stanza("Log")
@@ -394,23 +397,25 @@ def _check_total(file: IniFile, values: _Values) -> None:
         raise ConfigurationError(file.name, stanza.line if stanza else 0, problem)
 
 
-def _log_section(values: _Values) -> LogSection:
+def _log_section(values: Values) -> LogSection:
     default = LogSection()
+    kind = LogType(values.text("LogType", default.type))
+    management = LogManagement.AUTOMATIC if kind is LogType.REPLICATED else default.management
     return LogSection(
         primary_files=values.number("LogPrimaryFiles", default.primary_files),
         secondary_files=values.number("LogSecondaryFiles", default.secondary_files),
         file_pages=values.number("LogFilePages", default.file_pages),
         buffer_pages=values.number("LogBufferPages", default.buffer_pages),
-        type=LogType(values.text("LogType", default.type)),
+        type=kind,
         path=values.text("LogPath", default.path),
         write_integrity=LogWriteIntegrity(values.text("LogWriteIntegrity", default.write_integrity)),
-        management=LogManagement(values.text("LogManagement", default.management)),
+        management=LogManagement(values.text("LogManagement", management)),
         image_interval_minutes=values.number_or_off("ImageInterval", default.image_interval_minutes),
         image_log_length_megabytes=values.number_or_off("ImageLogLength", default.image_log_length_megabytes),
     )
 
 
-def _tuning_section(values: _Values) -> TuningSection:
+def _tuning_section(values: Values) -> TuningSection:
     default = TuningSection()
     return TuningSection(
         values.number("DefaultQBufferSize", default.queue_buffer_bytes),
@@ -422,7 +427,7 @@ def _tuning_section(values: _Values) -> TuningSection:
     )
 
 
-def _channels_section(values: _Values) -> ChannelsSection:
+def _channels_section(values: Values) -> ChannelsSection:
     default = ChannelsSection()
     channels_max = values.number("MaxChannels", default.channels_max)
     return ChannelsSection(
@@ -439,7 +444,7 @@ def _channels_section(values: _Values) -> ChannelsSection:
     )
 
 
-def _security_section(values: _Values) -> SecuritySection:
+def _security_section(values: Values) -> SecuritySection:
     default = SecuritySection()
     return SecuritySection(
         PasswordSource(values.text("PasswordSource", default.password_source)),

@@ -1,0 +1,231 @@
+"""The follower's end of the links to its leader: frames in, frames out. No sockets, no threads, no clock.
+
+    side = FollowerSide(name, group, queue_manager, standby)
+    replies = side.receive(link, frame)     for each frame; raises LinkRefused: send its farewell and close the link
+    replies = side.force()                  when no more frames are at hand: one force, one acknowledgement
+    side.standby.apply(...)                 then, as time permits
+
+A follower hears one term. Before it answers a leader of a higher one it has noted, durably, that it acknowledges
+nothing of lower ones any more; so has it before it tells its end for an election (`promise`). Of the links of one
+leader the newest counts. `link` is any number that the caller gives to a connection.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from ostler.log.errors import CopyRefused, LogSpace
+from ostler.log.stream_format import FORMAT_VERSION
+from ostler.replica.standby import Standby
+from ostler.wire.replica_frames import (
+    ACK_DISK_FULL,
+    REFUSED_FILE_PAGES,
+    REFUSED_FORMAT,
+    REFUSED_IDENTITY,
+    REFUSED_NAME,
+    REFUSED_QUEUE_MANAGER,
+    REFUSED_STATE,
+    REFUSED_TERM,
+    REPLICA_VERSION,
+    ControlFrame,
+    LifeFrame,
+    LogAck,
+    LogFrame,
+    ReplicaFrame,
+    ReplicaHello,
+)
+
+NO_LINK: Final = -1
+# Blocks that were received and not forced: beyond this the side forces before it takes more.
+TAKEN_BYTES_MAX: Final = 16 << 20
+
+
+class LinkRefused(Exception):
+    """The link must be closed. `frames` are sent before; the text says why."""
+
+    def __init__(self, why: str, frames: list[ReplicaFrame] | None = None) -> None:
+        super().__init__(why)
+        self.frames: list[ReplicaFrame] = frames if frames is not None else []
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FollowerSide:
+    def __init__(self, name: str, group: str, queue_manager: str, standby: Standby) -> None:
+        self.name: Final[str] = name
+        self.group: Final[str] = group
+        self.queue_manager: Final[str] = queue_manager
+        self.standby: Final[Standby] = standby
+        self.term: i64 = 0
+        """The term of the leader that is followed; 0: none was heard since the start."""
+        self.leader: str = ""
+        self.link: i64 = NO_LINK
+        self.leader_position: i64 = 0
+        """Where the leader's log ended when it last said so."""
+        self._heard_group_lsn: i64 = 0
+        self._owes_ack = False
+        self._is_disk_full = False
+
+    # -- frames
+
+    def receive(self, link: i64, frame: ReplicaFrame) -> list[ReplicaFrame]:
+        """Take a frame, and return those to send on the same link. Raises LinkRefused and DiskFailed."""
+        if isinstance(frame, ReplicaHello):
+            return self._hello(link, frame)
+        if link != self.link:
+            raise LinkRefused("another link of the leader is newer")
+        try:
+            if isinstance(frame, LogFrame):
+                self._hear(frame.term)
+                return self._log(frame)
+            if isinstance(frame, LifeFrame):
+                self._hear(frame.term)
+                self.standby.log.begin_life(frame.life, frame.previous_epoch, frame.position)
+                self.standby.life_begins()
+                self._owes_ack = True
+                return []
+            if isinstance(frame, ControlFrame):
+                self._hear(frame.term)
+                self.standby.leader_noted(frame.checkpoint_lsn, frame.media_lsn, frame.archived_extent)
+                return []
+        except CopyRefused as refused:
+            raise LinkRefused(str(refused)) from None
+        except LogSpace as space:
+            raise LinkRefused(str(space)) from None
+        raise LinkRefused("an unexpected frame came from the leader")
+
+    def _hello(self, link: i64, hello: ReplicaHello) -> list[ReplicaFrame]:
+        refused, detail = self._reason_to_refuse(hello)
+        if refused:
+            raise LinkRefused(detail, [self._own_hello(hello, refused, detail)])
+        self.standby.log.promise(hello.term - 1)
+        self.term = hello.term
+        self.leader = hello.instance
+        self.link = link
+        self.leader_position = hello.end_lsn
+        self._owes_ack = False
+        # Of an older link something may be taken and not forced: the new one sends it again.
+        self.standby.log.drop_taken()
+        return [self._own_hello(hello, 0, "")]
+
+    def _reason_to_refuse(self, hello: ReplicaHello) -> tuple[int, str]:
+        log = self.standby.log
+        if hello.version > REPLICA_VERSION:
+            detail = f"The leader speaks version {hello.version} between copies; this release up to {REPLICA_VERSION}."
+            return REFUSED_FORMAT, detail
+        if hello.group != self.group or hello.queue_manager != self.queue_manager:
+            detail = f"This is {self.queue_manager} of group {self.group}, not {hello.queue_manager} of {hello.group}."
+            return REFUSED_QUEUE_MANAGER, detail
+        if hello.instance == self.name:
+            return REFUSED_NAME, f"Two instances have the name {self.name}."
+        if hello.identity != log.identity():
+            return REFUSED_IDENTITY, "The logs have different identities."
+        if hello.file_pages != log.file_pages():
+            detail = f"LogFilePages is {log.file_pages()} here, and {hello.file_pages} at the leader."
+            return REFUSED_FILE_PAGES, detail
+        if hello.log_format > FORMAT_VERSION:
+            detail = f"The leader's log has format {hello.log_format}; this release reads up to {FORMAT_VERSION}."
+            return REFUSED_FORMAT, detail
+        if not self.may_hear(hello.term):
+            detail = f"Term {hello.term} is over: {self.name} has promised to hear none before {self.lowest_term()}."
+            return REFUSED_TERM, detail
+        if self._is_disk_full and log.taken_bytes() > TAKEN_BYTES_MAX:
+            return REFUSED_STATE, "The disk is full."
+        return 0, ""
+
+    def lowest_term(self) -> i64:
+        """Return the lowest term that is heard."""
+        return max(self.standby.log.mark.promised_term + 1, self.term)
+
+    def may_hear(self, term: i64) -> bool:
+        """Return True unless a leader of a higher term was heard, or its election was helped."""
+        return term >= self.lowest_term()
+
+    def _hear(self, term: i64) -> None:
+        if not self.may_hear(term):
+            raise LinkRefused(f"term {term} is over; {self.lowest_term()} is the lowest that is heard")
+        if term > self.term:
+            # The leader has taken its key again.
+            self.standby.log.promise(term - 1)
+            self.term = term
+
+    def _own_hello(self, heard: ReplicaHello, refused: int, detail: str) -> ReplicaHello:
+        log = self.standby.log
+        hello = ReplicaHello()
+        hello.is_reply = True
+        hello.purpose = heard.purpose
+        hello.refused = refused
+        hello.detail = detail
+        hello.group = self.group
+        hello.queue_manager = self.queue_manager
+        hello.instance = self.name
+        hello.identity = log.identity()
+        hello.file_pages = log.file_pages()
+        hello.log_format = FORMAT_VERSION
+        hello.term = self.lowest_term()
+        hello.lives = log.lives
+        hello.end_lsn = log.position()
+        hello.group_lsn = log.group_lsn()
+        hello.starts = log.mark.starts
+        return hello
+
+    def _log(self, frame: LogFrame) -> list[ReplicaFrame]:
+        log = self.standby.log
+        self._heard_group_lsn = max(self._heard_group_lsn, frame.group_lsn)
+        self._owes_ack = True
+        if frame.images:
+            log.take(frame.position, frame.images)
+            self.leader_position = max(self.leader_position, log.received_position)
+            if log.taken_bytes() > TAKEN_BYTES_MAX:
+                return self.force()
+        else:
+            self.leader_position = frame.position
+        return []
+
+    # -- acknowledging
+
+    def acknowledged_position(self) -> i64:
+        """Return what may be acknowledged: what is forced here."""
+        return self.standby.log.position()
+
+    def force(self) -> list[ReplicaFrame]:
+        """Force what was received, and return the acknowledgement to send on `link`, if one is owed.
+
+        Raises DiskFailed: the process must end.
+        """
+        standby = self.standby
+        log = standby.log
+        try:
+            standby.add(log.force())
+            self._is_disk_full = False
+        except LogSpace:
+            self._is_disk_full = True
+        log.group_is_at(self._heard_group_lsn)
+        if not self._owes_ack or self.link == NO_LINK or not self.may_hear(self.term):
+            return []
+        self._owes_ack = False
+        flags = ACK_DISK_FULL if self._is_disk_full else 0
+        position = self.acknowledged_position()
+        return [LogAck(self.term, log.epoch(), log.received_position, position, standby.applied_lsn(), flags)]
+
+    def disconnected(self, link: i64) -> None:
+        """A link is gone. What came over it and is not forced comes again."""
+        if link == self.link:
+            self.link = NO_LINK
+            self.standby.log.drop_taken()
+            self._owes_ack = False
+
+    # -- elections
+
+    def promise(self, term: i64) -> None:
+        """Acknowledge nothing of this term, or of an older one, any more. Durable on return: now the end may be told.
+
+        Raises LogSpace.
+        """
+        self.standby.log.force()
+        self.standby.life_begins()
+        self.standby.log.promise(term)
+        if self.term <= term:
+            self.link = NO_LINK
+            self._owes_ack = False

@@ -1,0 +1,363 @@
+"""The leader's end of the links to its followers: what to send next, who has forced what. No sockets, threads, clock.
+
+    side = LeaderSide(identity, membership, lives, log, catch_up_reader)
+    side.offer(position, images)              the log's writer, before it forces a batch
+    side.forced_here(lsn)                     the log's writer, after that
+    frame = side.connected(name, link, ...)   a link to a follower is up: send this first
+    side.receive(name, link, frame, now)      for each frame from it
+    frame = side.next_frame(name)             what to send next, when the link takes more; None: nothing now
+    side.group_lsn()                          after each of them: what enough copies have forced
+
+A follower that keeps up gets the blocks as they are offered. One that is behind gets them from the extents, life by
+life. Blocks are never queued for one follower: a slow one reads from the extents again when it takes more.
+
+All calls are made with one lock of the caller's. `now` is its steady clock's, in seconds, and only says who is slow.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from ostler.log.catch_up import CatchUpReader, LogGone
+from ostler.model.log_life import Life
+from ostler.replica.membership import LeaderMembership
+from ostler.replica.pedigree import Pedigree
+from ostler.wire.replica_frames import (
+    PURPOSE_DR,
+    PURPOSE_HA,
+    REFUSED_TERM,
+    ControlFrame,
+    LifeFrame,
+    LogAck,
+    LogFrame,
+    ReplicaFrame,
+    ReplicaHello,
+)
+
+# Offered blocks that are kept in memory for followers that keep up.
+LIVE_BYTES_MAX: Final = 16 << 20
+# Of one frame with blocks from the extents.
+CATCH_UP_BYTES: Final = 1 << 20
+
+# States of a follower.
+OFFLINE: Final = "offline"
+GREETED: Final = "greeted"  # the hello was sent
+STREAMING: Final = "streaming"
+NEEDS_BASE: Final = "needs a base"  # its log cannot be continued from here
+REFUSED: Final = "refused"  # it refuses this leader, or has another queue manager's log
+PARTITIONED: Final = "partitioned"  # it has what enough copies had, and this leader does not
+
+
+class OfferedBlock:
+    """A block that is on its way to the disk here, as the frame that carries it."""
+
+    def __init__(self, position: i64, end: i64, frame: LogFrame) -> None:
+        self.position: Final[i64] = position
+        self.end: Final[i64] = end
+        self.frame: Final[LogFrame] = frame
+
+
+class FollowerProgress:
+    """One follower, as its leader sees it."""
+
+    def __init__(self, name: str, purpose: i64) -> None:
+        self.name: Final[str] = name
+        self.purpose: i64 = purpose
+        self.state: str = OFFLINE
+        self.link: i64 = -1
+        self.detail: str = ""
+        """Why it is refused, partitioned or needs a base."""
+        self.epoch: i64 = 0
+        """The life that it is in, as it last said."""
+        self.received: i64 = 0
+        self.forced: i64 = 0
+        self.applied: i64 = 0
+        self.flags: i64 = 0
+        self.starts: i64 = 0
+        self.heard_seconds: float = 0.0
+        """When its last acknowledgement came."""
+        self.behind_seconds: float = -1.0
+        """Since when it has not forced `owed_lsn`; negative: it owes nothing."""
+        self.owed_lsn: i64 = 0
+        self.position: i64 = 0
+        """Where the next block to send begins."""
+        self.life: i64 = -1
+        """The index of the life that it was told; -1: none yet."""
+        self.common_epoch: i64 = 0
+        self.is_near = False
+        """It has nearly caught up: replies may wait for it."""
+
+    def is_linked(self) -> bool:
+        return self.state == STREAMING
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LeaderSide:
+    def __init__(
+        self, hello: ReplicaHello, membership: LeaderMembership, reader: CatchUpReader, forced_lsn: i64, position: i64
+    ) -> None:
+        """`hello` names the queue manager, the instance and its lives, this leader's own being the last.
+
+        `position` is where the log ends, in the life before; `forced_lsn` the same as the log has it.
+        """
+        self.membership: Final[LeaderMembership] = membership
+        self.hello: Final[ReplicaHello] = hello
+        self.lives: Final[list[Life]] = hello.lives
+        self.followers: dict[str, FollowerProgress] = {}
+        self.highest_term: i64 = membership.term
+        """The highest term that a follower has told: when it is above ours, another leader was elected."""
+        self._reader = reader
+        self._forced: i64 = forced_lsn
+        self._forced_position: i64 = position
+        self._offered_position: i64 = position
+        self._live: deque[OfferedBlock] = deque()
+        self._live_at: dict[int, OfferedBlock] = {}
+        self._live_bytes: i64 = 0
+        self._asked_lsn: i64 = -1
+        self._asked_seconds: float = 0.0
+        membership.acknowledged(membership.instance, int(position))
+
+    # -- the log of this copy
+
+    def offer(self, position: i64, images: list[bytes]) -> None:
+        """Take a block that is about to be written here. One that was offered before is passed over."""
+        if position < self._offered_position:
+            return
+        assert position == self._offered_position
+        data = b"".join(images)
+        frame = LogFrame(self.membership.term, self.group_lsn(), position, data)
+        end = self._reader.end_of_image(data)
+        block = OfferedBlock(position, end, frame)
+        self._live.append(block)
+        self._live_at[int(position)] = block
+        self._live_bytes += len(data)
+        self._offered_position = end
+        while self._live_bytes > LIVE_BYTES_MAX and len(self._live) > 1 and self._live[0].end <= self._forced_position:
+            oldest = self._live.popleft()
+            self._live_bytes -= len(oldest.frame.images)
+            del self._live_at[int(oldest.position)]
+
+    def forced_here(self, lsn: i64) -> None:
+        """All that was offered is forced here, up to an LSN of a record."""
+        self._forced = lsn
+        self._forced_position = self._offered_position
+        # Copies tell positions of the chain, which may be behind the LSN of the last record.
+        self.membership.acknowledged(self.membership.instance, int(self._forced_position))
+
+    def group_lsn(self) -> i64:
+        """Return the LSN up to which the log is durable: forced by enough copies, and here. It never falls."""
+        return min(i64(self.membership.group_lsn()), self._forced)
+
+    def forced_lsn(self) -> i64:
+        """Return the LSN up to which the log is forced here."""
+        return self._forced
+
+    def position(self) -> i64:
+        """Return where the chain of blocks ends that were offered."""
+        return self._offered_position
+
+    # -- links
+
+    def connected(self, name: str, link: i64, now: float, purpose: i64 = PURPOSE_HA) -> ReplicaHello:
+        """A link to a follower is up; the frame is the first to send. Its older link does not count any more."""
+        follower = self.followers.get(name)
+        if follower is None:
+            follower = FollowerProgress(name, purpose)
+            self.followers[name] = follower
+        follower.purpose = purpose
+        follower.link = link
+        follower.state = GREETED
+        follower.life = -1
+        follower.heard_seconds = now
+        follower.behind_seconds = -1.0
+        follower.is_near = False
+        self.membership.connected(name)
+        self.hello.purpose = purpose
+        self.hello.term = self.membership.term
+        self.hello.end_lsn = self._offered_position
+        self.hello.group_lsn = self.group_lsn()
+        return self.hello
+
+    def disconnected(self, name: str, link: i64) -> None:
+        follower = self.followers.get(name)
+        if follower is not None and follower.link == link:
+            follower.link = -1
+            if follower.state in (GREETED, STREAMING):
+                follower.state = OFFLINE
+
+    def receive(self, name: str, link: i64, frame: ReplicaFrame, now: float) -> None:
+        """Take a frame of a follower. Frames of an older link are ignored."""
+        follower = self.followers.get(name)
+        if follower is None or follower.link != link:
+            return
+        if isinstance(frame, LogAck):
+            if follower.state == STREAMING:
+                self._acknowledged(follower, frame, now)
+        elif isinstance(frame, ReplicaHello):
+            self._greeted(follower, frame, now)
+
+    def _acknowledged(self, follower: FollowerProgress, ack: LogAck, now: float) -> None:
+        follower.heard_seconds = now
+        follower.epoch = ack.epoch
+        follower.received = ack.received
+        follower.applied = ack.applied
+        follower.flags = ack.flags
+        follower.forced = ack.forced
+        if follower.forced >= follower.owed_lsn:
+            follower.behind_seconds = -1.0
+        # In an earlier life it may have blocks at these LSNs that are void in this one.
+        if ack.epoch == self.lives[-1].epoch and follower.purpose == PURPOSE_HA:
+            self.membership.acknowledged(follower.name, int(min(ack.forced, self._offered_position)))
+
+    def _greeted(self, follower: FollowerProgress, hello: ReplicaHello, now: float) -> None:
+        follower.heard_seconds = now
+        follower.detail = hello.detail
+        follower.starts = hello.starts
+        if hello.refused:
+            follower.state = REFUSED
+            if hello.refused == REFUSED_TERM:
+                self.highest_term = max(self.highest_term, hello.term)
+            return
+        if hello.instance != follower.name:
+            follower.state = REFUSED
+            follower.detail = f"{hello.instance} answered, not {follower.name}"
+            return
+        if hello.needs_base:
+            follower.state = NEEDS_BASE
+            return
+        own = Pedigree(self.lives, int(self._offered_position))
+        theirs = Pedigree(hello.lives, int(hello.end_lsn))
+        shared = own.relation(theirs).lsn
+        if shared < hello.group_lsn:
+            follower.state = PARTITIONED
+            follower.detail = f"{follower.name} had LSN {hello.group_lsn} on enough copies; the logs fork at {shared}"
+            return
+        follower.state = STREAMING
+        follower.forced = hello.end_lsn
+        follower.applied = hello.group_lsn
+        follower.position = shared
+        follower.common_epoch = own.common_epoch(theirs)
+        # Its own log ends where it is continued: the life it is in needs not be told again.
+        is_continued: bool = shared == hello.end_lsn and follower.common_epoch == theirs.epoch()
+        follower.life = self._index_of(follower.common_epoch) if is_continued else -1
+        follower.epoch = follower.common_epoch
+
+    def _index_of(self, epoch: i64) -> i64:
+        for index in range(len(self.lives)):
+            if self.lives[index].epoch == epoch:
+                return index
+        return -1
+
+    # -- what to send
+
+    def next_frame(self, name: str) -> ReplicaFrame | None:
+        """Return what to send next to a follower; None: nothing now."""
+        follower = self.followers.get(name)
+        if follower is None or follower.state != STREAMING:
+            return None
+        life = self._life_to_tell(follower)
+        if life >= 0:
+            follower.life = life
+            before = self.lives[life - 1].epoch if life > 0 else 0
+            return LifeFrame(self.membership.term, follower.position, before, self.lives[life])
+        return self._next_blocks(follower)
+
+    def _life_to_tell(self, follower: FollowerProgress) -> i64:
+        """Return the index of the life that the blocks at the follower's position belong to, if it was not told; -1."""
+        if follower.life < 0:
+            first = self._index_of(follower.common_epoch)
+            # The common life is told again when it goes on behind the fork, the next one when it ends there.
+            if first >= 0 and follower.position < self._end_of_life(first):
+                return first
+            return first + 1
+        if follower.life + 1 < len(self.lives) and follower.position >= self._end_of_life(follower.life):
+            return follower.life + 1
+        return -1
+
+    def _end_of_life(self, index: i64) -> i64:
+        if index + 1 < len(self.lives):
+            return self.lives[index + 1].start_lsn
+        return self._offered_position + 1
+
+    def _next_blocks(self, follower: FollowerProgress) -> ReplicaFrame | None:
+        position = follower.position
+        block = self._live_at.get(int(position))
+        if block is not None:
+            follower.position = block.end
+            if block.frame.term == self.membership.term:
+                return block.frame
+            return LogFrame(self.membership.term, self.group_lsn(), position, block.frame.images)
+        until = min(self._end_of_life(follower.life), self._forced_position)
+        if position >= until:
+            return None
+        try:
+            images = self._reader.read(position, until, CATCH_UP_BYTES)
+        except LogGone as gone:
+            follower.state = NEEDS_BASE
+            follower.detail = str(gone)
+            return None
+        follower.position = self._reader.position
+        return LogFrame(self.membership.term, self.group_lsn(), position, images)
+
+    def sign_of_life(self, name: str) -> ReplicaFrame | None:
+        """Return a frame without blocks, with the group LSN: for each heartbeat, and when there is nothing to send."""
+        follower = self.followers.get(name)
+        if follower is None or follower.state != STREAMING or self._life_to_tell(follower) >= 0:
+            return None
+        return LogFrame(self.membership.term, self.group_lsn(), self._offered_position, b"")
+
+    def control_frame(self, checkpoint_lsn: i64, media_lsn: i64, archived_extent: i64) -> ReplicaFrame:
+        """Return the frame that tells followers of a checkpoint here, and of log that is not needed any more."""
+        return ControlFrame(self.membership.term, checkpoint_lsn, media_lsn, archived_extent)
+
+    # -- who keeps up
+
+    def answering(self, now: float, timeout_seconds: float) -> set[str]:
+        """Return the followers that answer in this term, and have forced in time what they were sent."""
+        found: set[str] = set()
+        for follower in self.followers.values():
+            if follower.state != STREAMING or follower.purpose != PURPOSE_HA:
+                continue
+            if follower.forced >= follower.owed_lsn:
+                follower.behind_seconds = -1.0
+            if follower.behind_seconds < 0.0 and follower.forced < self._forced:
+                follower.owed_lsn = self._forced
+                follower.behind_seconds = now
+            is_awaited = follower.is_near or follower.name in self.membership.rule.members
+            is_slow = is_awaited and follower.behind_seconds >= 0.0 and now - follower.behind_seconds > timeout_seconds
+            if now - follower.heard_seconds <= timeout_seconds and not is_slow:
+                found.add(follower.name)
+            else:
+                follower.is_near = False
+        return found
+
+    def nearly_in_sync(self, answering: set[str], now: float, timeout_seconds: float) -> set[str]:
+        """Return those who answer in this life and had forced, within the timeout, what was durable at its begin.
+
+        Replies may wait for them (`LeaderMembership.wait_for`): they are behind by what comes in a moment.
+        """
+        for each in answering:
+            follower = self.followers[each]
+            if self.is_in_life(each) and follower.forced >= self._asked_lsn >= 0:
+                follower.is_near = True
+        if now - self._asked_seconds >= timeout_seconds:
+            self._asked_seconds = now
+            self._asked_lsn = max(self.group_lsn(), i64(self.membership.life_start_lsn))
+        return {each for each in answering if self.followers[each].is_near}
+
+    def is_in_life(self, name: str) -> bool:
+        """Return True for a follower that has reached the life of this leader."""
+        return self.followers[name].epoch == self.lives[-1].epoch
+
+    def backlog_bytes(self, name: str) -> int:
+        """Return how much of the log a follower has not forced yet."""
+        follower = self.followers.get(name)
+        return 0 if follower is None else int(max(0, self._offered_position - follower.forced))
+
+    def recovery_backlog_bytes(self) -> int:
+        """Return the largest backlog of a recovery site's copy: what an unplanned switch would lose."""
+        backlogs = [self.backlog_bytes(each.name) for each in self.followers.values() if each.purpose == PURPOSE_DR]
+        return max(backlogs, default=0)

@@ -1,0 +1,256 @@
+"""An instance that follows: it takes the log of the leader over a socket, forces it, acknowledges it and applies it.
+
+One thread accepts connections; each connection has a thread. All of them, and the agent, use the follower's side one
+after the other, with `turn`. A connection takes all frames that are at hand, forces once, acknowledges, and applies
+while nothing else comes. A slower thread takes checkpoints, and notes how far the log is acknowledged.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+from ostler.log.errors import LogError
+from ostler.model.disk import DiskFailed, DiskFull
+from ostler.replica.follower_side import NO_LINK, FollowerSide, LinkRefused
+from ostler.server.net.outgoing_sockets import error_text
+from ostler.server.rate_limited_log import RateLimitedLog
+from ostler.server.replica.group_tls import GroupTls, certified_instance
+from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
+from ostler.server.supervised_thread import SupervisedThread
+from ostler.wire.frames import FAREWELL, FrameReader, MalformedFrame, frame
+from ostler.wire.replica_frames import (
+    FIRST_REPLICA_FRAME_BYTES_MAX,
+    REPLICA_FRAME_BYTES_MAX,
+    ReplicaFrame,
+    ReplicaHello,
+    decode_replica_frame,
+)
+from ostler.wire.replies import reason_payload
+
+_CONNECTIONS_MAX: Final = 16
+_ACCEPT_SECONDS: Final = 0.5
+_HELLO_SECONDS: Final = 10.0
+# Applied at a time: a frame that arrives meanwhile waits for so much at most.
+_APPLY_BYTES: Final = 256 << 10
+_NOTE_SECONDS: Final = 0.25
+_CHECKPOINT_STEPS: Final = 8
+
+
+class Following:
+    """The sockets and threads of a follower. `side` is used with `turn` held."""
+
+    def __init__(
+        self,
+        side: FollowerSide,
+        instances: frozenset[str],
+        listener: socket.socket,
+        tls: GroupTls | None,
+        heartbeat_timeout_seconds: float,
+        note: Callable[[str], None],
+        on_change: Callable[[], None],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """`on_change` is called when a leader connects or is lost, `on_failure` when this copy cannot go on."""
+        self.side = side
+        self.turn = threading.RLock()
+        self.failure = ""
+        self._instances = instances
+        self._listener = listener
+        self._tls = tls
+        self._timeout_seconds = heartbeat_timeout_seconds
+        self._notes = RateLimitedLog(note)
+        self._note = note
+        self._on_change = on_change
+        self._on_failure = on_failure
+        self._links = 0
+        self._open: dict[int, ReplicaConnection] = {}
+        self._heard_at = 0.0
+        self._stopping = threading.Event()
+        listener.settimeout(_ACCEPT_SECONDS)
+        self._acceptor = self._thread("ostler-replica", "thread that accepts the leader", self._accept)
+        self._keeper = self._thread("ostler-replica-keep", "thread that takes checkpoints of a replica", self._keep)
+        self._acceptor.start()
+        self._keeper.start()
+
+    def _thread(self, name: str, task: str, work: Callable[[], None]) -> SupervisedThread:
+        return SupervisedThread(name, task, work, self._stopping.is_set, self._note, stopping=self._stopping)
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def is_link_well(self, term: int) -> bool:
+        """Return True when the leader of a term was heard within the heartbeat timeout."""
+        with self.turn:
+            is_linked = self.side.link != NO_LINK and self.side.term == term
+        return is_linked and monotonic() - self._heard_at <= self._timeout_seconds
+
+    def is_linked(self) -> bool:
+        return self.side.link != NO_LINK
+
+    def stop(self) -> None:
+        """Close the listener and all connections. Nothing is received any more."""
+        self._stopping.set()
+        for connection in list(self._open.values()):
+            connection.close("this instance does not follow any more")
+        self._acceptor.join()
+        self._keeper.join()
+        self._listener.close()
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = str(error) or type(error).__name__
+        self._stopping.set()
+        for connection in list(self._open.values()):
+            connection.close("this copy has failed")
+        self._on_failure(self.failure)
+
+    # -- connections ---------------------------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                accepted, address = self._listener.accept()
+            except TimeoutError:
+                continue
+            except OSError as error:
+                if self._stopping.is_set():
+                    return
+                self._notes.write("accept", f"AMQ3208E: A connection cannot be accepted: {error_text(error)}.")
+                self._stopping.wait(_ACCEPT_SECONDS)
+                continue
+            where = f"{address[0]}({address[1]})"
+            if len(self._open) >= _CONNECTIONS_MAX:
+                accepted.close()
+                continue
+            stream = self._tls.stream(True) if self._tls is not None else None
+            self._links += 1
+            connection = ReplicaConnection(accepted, where, stream, FIRST_REPLICA_FRAME_BYTES_MAX)
+            self._open[self._links] = connection
+            threading.Thread(
+                target=self._serve, args=(self._links, connection), name="ostler-replica-receive", daemon=True
+            ).start()
+
+    def _serve(self, link: int, connection: ReplicaConnection) -> None:
+        try:
+            connection.finish_handshake()
+            self._greet(link, connection)
+            self._receive(link, connection)
+        except ConnectionLost as lost:
+            if not self._stopping.is_set():
+                self._notes.write(str(lost), f"AMQ3208E: The connection from {connection.peer} ended: {lost}.")
+        except LinkRefused as refused:
+            self._refuse(connection, refused)
+        except MalformedFrame as error:
+            self._refuse(connection, LinkRefused(f"a frame is malformed: {error}"))
+        except (DiskFailed, LogError) as error:
+            self._fail(error)
+        except Exception as error:
+            self._fail(error)
+            raise
+        finally:
+            connection.close("closed")
+            self._open.pop(link, None)
+            with self.turn:
+                self.side.disconnected(link)
+            self._on_change()
+
+    def _refuse(self, connection: ReplicaConnection, refused: LinkRefused) -> None:
+        self._notes.write(str(refused), f"AMQ3208E: {connection.peer} is refused: {refused}")
+        for each in refused.frames:
+            connection.send(each.encode())
+        connection.send(frame(FAREWELL, 0, 0, reason_payload(0, str(refused))))
+        connection.finish()
+
+    def _greet(self, link: int, connection: ReplicaConnection) -> None:
+        found = connection.receive(_HELLO_SECONDS)
+        if found is None:
+            raise LinkRefused("no hello came in time")
+        hello = _decode(found)
+        if not isinstance(hello, ReplicaHello):
+            raise LinkRefused("the first frame is no hello")
+        if hello.instance not in self._instances:
+            raise LinkRefused(f"{hello.instance} is no instance of this group")
+        if connection.stream is not None and certified_instance(connection.stream) != hello.instance:
+            raise LinkRefused(f"the certificate is not that of {hello.instance}")
+        connection.set_frame_bytes_max(REPLICA_FRAME_BYTES_MAX)
+        with self.turn:
+            replies = self.side.receive(link, hello)
+        self._heard_at = monotonic()
+        _send(connection, replies)
+        self._note(
+            f"AMQ3213I: Instance {hello.instance} at {connection.peer} is connected and leads, term {hello.term}."
+        )
+        self._on_change()
+
+    def _receive(self, link: int, connection: ReplicaConnection) -> None:
+        side = self.side
+        is_pending = False  # something was received and is not forced
+        has_more = False  # something can be applied
+        while True:
+            found = connection.receive(0.0 if is_pending or has_more else self._timeout_seconds)
+            if found is not None:
+                self._heard_at = monotonic()
+                if found.type == FAREWELL:
+                    raise ConnectionLost("the leader said farewell")
+                received = _decode(found)
+                with self.turn:
+                    replies = side.receive(link, received)
+                _send(connection, replies)
+                is_pending = True
+                continue
+            with self.turn:
+                if side.link != link:
+                    raise ConnectionLost("a newer connection of a leader replaces this one")
+                if is_pending:
+                    replies = side.force()
+                    is_pending = False
+                    has_more = True
+                elif has_more:
+                    replies = []
+                    has_more = side.standby.apply(_APPLY_BYTES)
+                else:
+                    raise ConnectionLost(f"the leader was silent for {self._timeout_seconds:g} seconds")
+            _send(connection, replies)
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        """Take checkpoints of what was applied, step by step, and note how far the log is acknowledged."""
+        is_busy = False
+        while not self._stopping.wait(0.0 if is_busy else _NOTE_SECONDS):
+            try:
+                with self.turn:
+                    if self._stopping.is_set():
+                        return
+                    is_busy = self._step()
+            except DiskFull as error:
+                is_busy = False
+                self._notes.write("full", f"AMQ7064S: There is no space for a checkpoint of this replica: {error}")
+            except (DiskFailed, LogError) as error:
+                self._fail(error)
+                return
+
+    def _step(self) -> bool:
+        """Do a bounded part of the work. Return True when there is more to do at once."""
+        standby = self.side.standby
+        standby.log.note()
+        with suppress(LogError):
+            standby.log.writer.allocate_ahead()
+        if not standby.is_checkpoint_under_way() and not standby.needs_checkpoint():
+            return False
+        for _ in range(_CHECKPOINT_STEPS):
+            if not standby.step_checkpoint():
+                return False
+        return True
+
+
+def _decode(found: FrameReader) -> ReplicaFrame:
+    return decode_replica_frame(found.type, found.request, found.buffer, found.start, found.end)
+
+
+def _send(connection: ReplicaConnection, replies: list[ReplicaFrame]) -> None:
+    for each in replies:
+        connection.send(each.encode())

@@ -1,0 +1,183 @@
+"""The process of an instance until it leads: it follows, answers commands on its local socket, and waits.
+
+`open_instance` makes all its parts. `wait` returns when the instance was elected; the daemon then starts the queue
+manager around the same engine. When an instance that led gives up, its process begins anew and follows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from ostler.model import constants as mq
+from ostler.model.arbiter import Arbiter
+from ostler.model.errors import MQError
+from ostler.model.replication import Acknowledgement, GroupRole
+from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument
+from ostler.server.admin.replication_actions import replication_actions
+from ostler.server.config.directories import InstanceLock
+from ostler.server.config.replication_ini import ArbiterType, ReplicationSection
+from ostler.server.queue_manager import QueueManager, ReplicationUnavailable, create_copied_log
+from ostler.server.replica.agent import InstanceAgent, Promotion, replication_listener
+from ostler.server.replica.agent_control import AgentControl
+from ostler.server.replica.empty_instance import clear_empty
+from ostler.server.replica.etcd_arbiter import EtcdArbiter
+from ostler.server.replica.etcd_http import EtcdSettings
+from ostler.server.replica.file_arbiter import FileArbiter
+from ostler.server.replica.first_log import EmptyControl, FirstLog
+from ostler.server.replica.group_tls import GroupTls
+from ostler.server.replica.standby_socket import StandbySocket
+
+RequestEnd = Callable[[str, float, str], None]
+"""Requests the end of the instance: mode, seconds to wait, who asked."""
+
+_KEYS: Final = "ha"  # the key repository of the group, in the directory of the queue manager
+_NO_ARBITER: Final = "AMQ3205E: A pair without an arbiter cannot be run yet: give it a stanza Arbiter in qm.ini."
+_FROM_MEMORY: Final = (
+    "ReplicationAck=Memory cannot be used yet: copies acknowledge what they have forced. Set it to Disk."
+)
+_NO_RECOVERY: Final = "A recovery group cannot be run yet: remove the stanza NativeHARecoveryGroup from qm.ini."
+
+
+class EmptyParts:
+    """An instance that was created empty, while it waits for the identity of its group's log."""
+
+    def __init__(self, manager: QueueManager, section: ReplicationSection, note: Callable[[str], None]) -> None:
+        """Raises RepositoryError, MQError and OSError."""
+        self.manager = manager
+        tls = make_tls(section, manager.directory.path)
+        self._lock = InstanceLock(manager.directory)
+        try:
+            listener = replication_listener(section)
+            pages = manager.settings.log.file_pages
+            self.first = FirstLog(manager.name, section, pages, listener, tls, note)
+        except BaseException:
+            self._lock.release()
+            raise
+        self.control = EmptyControl(manager.name, section)
+        manager.replication = self.control
+
+    def open_socket(self, request_end: RequestEnd, started: str, version: str) -> StandbySocket:
+        """Answer commands until a leader was heard."""
+        return _open_socket(self.manager, self.control.refusal, request_end, started, version)
+
+    def finish(self) -> bool:
+        """Create the log if a leader was heard. Return True then; the instance can follow now."""
+        self.first.close()
+        try:
+            if not self.first.identity:
+                return False
+            create_copied_log(self.manager, self.first.identity)
+            clear_empty(self.manager.directory.path)
+            return True
+        finally:
+            self._lock.release()
+
+
+class InstanceParts:
+    """An instance that follows, with everything that runs in its process."""
+
+    def __init__(self, manager: QueueManager, section: ReplicationSection, note: Callable[[str], None]) -> None:
+        """Raises what opening the log raises, ReplicationUnavailable, RepositoryError, MQError and OSError."""
+        arbiter = make_arbiter(section, manager.name)
+        tls = make_tls(section, manager.directory.path)
+        self.manager = manager
+        self.standby = manager.open_standby(section.keep_extents)
+        try:
+            self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note)
+        except BaseException:
+            manager.close_standby(self.standby)
+            raise
+        self.control = AgentControl(self.agent)
+        manager.replication = self.control
+
+    def open_socket(self, request_end: RequestEnd, started: str, version: str) -> StandbySocket:
+        """Answer commands until this instance leads or ends."""
+        return _open_socket(self.manager, self.control.refusal, request_end, started, version)
+
+    def wait(self, seconds: float) -> Promotion | None:
+        """Wait for the election of this instance. None: it was not elected in this time, or it cannot follow."""
+        self.agent.changed.wait(seconds)
+        return self.agent.promotion
+
+    def close(self, why: str) -> None:
+        """End an instance that follows."""
+        self.agent.stop(why)
+        self.manager.close_standby(self.standby)
+
+
+def _open_socket(
+    manager: QueueManager, refusal: Callable[[], str], request_end: RequestEnd, started: str, version: str
+) -> StandbySocket:
+    actions: dict[str, Action] = dict(replication_actions(manager))
+    actions.update(_actions(manager, request_end, started, version))
+    return StandbySocket(manager.directory, actions, refusal, manager.users.is_administrator, manager.note)
+
+
+def check_can_run(manager: QueueManager, section: ReplicationSection) -> None:
+    """Raise ReplicationUnavailable when an instance lacks something to start."""
+    missing = section.missing()
+    if missing:
+        raise ReplicationUnavailable(missing)
+    if section.arbiter.type is ArbiterType.NONE:
+        raise ReplicationUnavailable(_NO_ARBITER)
+    if section.acknowledgement is Acknowledgement.MEMORY:
+        raise ReplicationUnavailable(_FROM_MEMORY)
+    if section.recovery_groups or section.group_role is not GroupRole.LIVE:
+        raise ReplicationUnavailable(_NO_RECOVERY)
+
+
+def make_arbiter(section: ReplicationSection, queue_manager: str) -> Arbiter:
+    """Return the arbiter of the stanza."""
+    settings = section.arbiter
+    group = section.group_name or queue_manager
+    if settings.type is ArbiterType.FILE:
+        return FileArbiter(Path(settings.path) / group / queue_manager, settings.lease_seconds)
+    return EtcdArbiter(EtcdSettings(settings.endpoints, settings.lease_seconds), group, queue_manager)
+
+
+def make_tls(section: ReplicationSection, directory: Path) -> GroupTls | None:
+    """Return the TLS of the group; None without a key repository. Raises RepositoryError and MQError."""
+    repository = Path(section.key_repository) if section.key_repository else directory / _KEYS
+    if not section.key_repository and not repository.exists():
+        return None
+    return GroupTls(
+        repository,
+        section.key_repository_password,
+        section.certificate_label or section.instance,
+        section.cipher_spec,
+        frozenset(each.name for each in section.instances),
+    )
+
+
+def _actions(manager: QueueManager, request_end: RequestEnd, started: str, version: str) -> dict[str, Action]:
+    began = time.time()
+
+    def status(arguments: Arguments, caller: Caller) -> Answers:
+        """The status of an instance that follows."""
+        _check_owner(caller)
+        yield {
+            "name": manager.name,
+            "status": "Replica",
+            "started": started,
+            "version": version,
+            "uptime_seconds": round(time.time() - began, 3),
+            "connections": 0,
+            "notices": list(manager.notices[-10:]),
+        }
+
+    def end(arguments: Arguments, caller: Caller) -> Answers:
+        """endmqm at an instance that follows: it has nothing to wait for."""
+        _check_owner(caller)
+        request_end(text_argument(arguments, "mode", "quiesce"), 0.0, caller.user)
+        yield {"line": f"The end of this instance of queue manager {manager.name} has begun."}
+        yield {"accepted": True}
+
+    return {"status": status, "end": end}
+
+
+def _check_owner(caller: Caller) -> None:
+    if not caller.is_owner:
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, f"User {caller.user} may not do this: only the owner of the files may.")

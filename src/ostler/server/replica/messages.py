@@ -1,0 +1,44 @@
+"""The messages of replication: numbers of MQ's 3200 block with our texts. AMQ3270 and above are our own.
+
+MQ has no message for a partition; it is a status word there. Ours is AMQ3271W.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MESSAGES: Final[dict[str, str]] = {
+    "AMQ3205E": "The stanza {stanza} is missing in qm.ini: {why}",
+    "AMQ3208E": "A connection to instance {instance} at {address} cannot be made: {why}",
+    "AMQ3211I": "A connection to instance {instance} at {address} is made.",
+    "AMQ3212I": "A secure connection to instance {instance} at {address} is made.",
+    "AMQ3213I": "Instance {instance} has connected from {address}.",
+    "AMQ3214I": "Instance {instance} has connected securely from {address}.",
+    "AMQ3215I": "Instance {instance} is now the active instance of queue manager {name}, in term {term}.",
+    "AMQ3230E": "The connection with {address} cannot be secured: {why}",
+    "AMQ3235I": "Instance {instance} is not connected to enough other instances: {connected} of {needed}.",
+    "AMQ3237I": "The log of instance {instance} is being rebased from extent {extent}.",
+    "AMQ3238I": "The log of instance {instance} is rebased.",
+    "AMQ3270I": "Instance {instance} follows instance {leader} of queue manager {name}.",
+    "AMQ3271W": "Queue manager {name} is partitioned: the copy at {other} went its own way from LSN {lsn}. Replication "
+    "has stopped. One side has to be given up: makehaprimary or makedrsecondary.",
+    "AMQ3272I": "Instance {instance} takes over when queue manager {name} has ended here.",
+    "AMQ3273I": "Instance {instance} of queue manager {name} is suspended.",
+    "AMQ3274I": "Instance {instance} of queue manager {name} is resumed.",
+    "AMQ3275I": "Instance {instance} is preferred for queue manager {name}.",
+    "AMQ3276I": "Queue manager {name} has no preferred instance.",
+    "AMQ3277I": "The partition of queue manager {name} is resolved in favour of instance {instance}. The data of the "
+    "others are set aside.",
+    "AMQ3278I": "The group {group} of queue manager {name} has the role {role}.",
+    "AMQ3279E": "Queue manager {name} refused: {why}",
+    "AMQ3280W": "A connection from {address} is refused: {why}",
+    "AMQ3281W": "The arbiter cannot be reached: {why}",
+    "AMQ3282W": "Recovery group {group} is {megabytes} MB and {seconds} seconds behind.",
+    "AMQ3283W": "Queue manager {name} is an instance of a group without an arbiter. When all links are cut, both "
+    "instances run, and one of them has to be given up.",
+}
+
+
+def replication_message(number: str, **inserts: object) -> str:
+    """Return a message with its number."""
+    return f"{number}: {MESSAGES[number].format(**inserts)}"

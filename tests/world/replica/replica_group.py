@@ -1,0 +1,314 @@
+"""Instances of one queue manager as real processes with a directory each, and applications that keep an account."""
+
+from __future__ import annotations
+
+import getpass
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tests.free_ports import free_port
+
+import ostler
+from ostler.client.link.control import NotRunningError, control
+from ostler.model.errors import MQError
+from ostler.model.replication import GroupStatus, InstanceRole
+from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.config.qm_ini import LogManagement, LogSection, LogType
+from ostler.server.queue_manager import create_queue_manager
+from ostler.server.replica.control_codec import decode_status
+
+NAME = "QM1"
+QUEUE = "HISTORY"
+CHANNEL = "APP"
+_PATIENCE_SECONDS = 90.0
+_PAUSE_SECONDS = 0.02
+
+
+def wait_until(is_true: Callable[[], bool], missing: Callable[[], str]) -> None:
+    """Wait for something to happen; after a limit fail with what was missing."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not is_true():
+        assert time.monotonic() < deadline, missing()
+        time.sleep(_PAUSE_SECONDS)
+
+
+class ReplicaGroup:
+    """Up to three instances on loopback. Each has a data root of its own, as on machines of their own."""
+
+    def __init__(self, root: Path, instances: str = "abc", arbiter: str = "", lease_seconds: int = 3) -> None:
+        """`arbiter` is the body of the stanza Arbiter; a file arbiter without it."""
+        self.root = root
+        self.instances = instances
+        ports = [free_port() for _ in range(len(instances) + 1)]
+        self.port = ports[-1]
+        self.replication_ports = dict(zip(instances, ports, strict=False))
+        stanzas = [
+            f"NativeHAInstance:\n   Name={each}\n   ReplicationAddress=127.0.0.1({port})\n"
+            for each, port in self.replication_ports.items()
+        ]
+        body = arbiter or f"   Type=File\n   Path={root / 'arbiter'}\n"
+        stanzas.append(f"Arbiter:\n{body}   LeaseSeconds={lease_seconds}\n")
+        first = instances[0]
+        log = LogSection(
+            primary_files=3,
+            secondary_files=2,
+            file_pages=256,
+            type=LogType.REPLICATED,
+            management=LogManagement.AUTOMATIC,
+        )
+        for each in instances:
+            # The first one has the log; the others are empty and take it from there.
+            made = create_queue_manager(root / each, NAME, log, instance=each, wants_base=each != first)
+            ini = made.ini.read_text().replace(
+                f"   Name={each}\n", f"   Name={each}\n   HeartbeatInterval=500\n   HeartbeatTimeout=3000\n", 1
+            )
+            own = f"Replication:\n   ListenerAddress={self.host(each)}\n"
+            made.ini.write_text(ini + "".join(stanzas) + own)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def host(self, instance: str) -> str:
+        """Return the address of an instance: each has its own, as on machines of their own."""
+        return f"127.0.0.{10 + self.instances.index(instance)}"
+
+    def directory(self, instance: str) -> QueueManagerDirectory:
+        return QueueManagerDirectory(self.root / instance, NAME)
+
+    # -- processes -----------------------------------------------------------------------------------------------------
+
+    def start(self, *instances: str) -> None:
+        for each in instances or self.instances:
+            program = [sys.executable, "-m", "ostler.cli.strmqm", "--root", str(self.root / each)]
+            with open(self.root / f"{each}.output", "ab") as output:
+                self._processes[each] = subprocess.Popen(
+                    [*program, "--name", NAME, "--pipe", "-1"], stdout=output, stderr=output
+                )
+
+    def kill(self, instance: str) -> None:
+        process = self._processes.pop(instance)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def pause(self, instance: str) -> None:
+        self._processes[instance].send_signal(signal.SIGSTOP)
+
+    def resume(self, instance: str) -> None:
+        self._processes[instance].send_signal(signal.SIGCONT)
+
+    def end(self, instance: str, **arguments: object) -> None:
+        list(control(self.directory(instance), "end", mode="immediate", **arguments))
+        self._processes.pop(instance).wait(60)
+
+    def close(self) -> None:
+        for each in list(self._processes):
+            self._processes[each].send_signal(signal.SIGCONT)
+            self.kill(each)
+
+    def is_running(self, instance: str) -> bool:
+        return running_process(self.directory(instance))[0]
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def status(self, instance: str) -> GroupStatus | None:
+        try:
+            for reply in control(self.directory(instance), "replication", request="status"):
+                found = reply.get("replication")
+                if isinstance(found, dict):
+                    return decode_status(found)
+        except (NotRunningError, MQError):
+            return None
+        return None
+
+    def leader(self) -> str:
+        """Return the instance that leads, and is reachable; empty while none is."""
+        for each in list(self._processes):
+            status = self.status(each)
+            if status is not None and status.role is InstanceRole.ACTIVE:
+                return each
+        return ""
+
+    def wait_for_leader(self, *others_than: str) -> str:
+        found: list[str] = []
+
+        def is_there() -> bool:
+            leader = self.leader()
+            if leader and leader not in others_than:
+                found.append(leader)
+            return bool(found)
+
+        wait_until(is_there, lambda: f"no instance leads:\n{self.describe()}")
+        return found[-1]
+
+    def wait_until_in_sync(self, count: int) -> None:
+        def is_in_sync() -> bool:
+            status = self.status(self.leader() or self.instances[0])
+            return status is not None and status.in_sync_count >= count
+
+        wait_until(is_in_sync, lambda: f"{count} instances are not in sync:\n{self.describe()}")
+
+    def describe(self) -> str:
+        """Return the last lines of all error logs."""
+        shown = []
+        for each in self.instances:
+            path = self.directory(each).errors / "AMQERR01.LOG"
+            lines = path.read_text().splitlines()[-15:] if path.exists() else []
+            shown += [f"-- {each}", *lines, (self.root / f"{each}.output").read_text()[-2000:]]
+        return "\n".join(shown)
+
+    def prepare(self) -> None:
+        """Define what the applications use, at the leader."""
+        leader = self.wait_for_leader()
+        user = getpass.getuser()
+        commands = (
+            "ALTER QMGR CHLAUTH(DISABLED) CONNAUTH('')\nREFRESH SECURITY TYPE(CONNAUTH)\n"
+            f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999) DEFPSIST(YES)\n"
+            f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('{user}')\n"
+            f"DEFINE LISTENER(TCP) TRPTYPE(TCP) CONTROL(QMGR) IPADDR('127.0.0.1') PORT({self.port})\n"
+            "START LISTENER(TCP)\n"
+        )
+        replies = list(control(self.directory(leader), "mqsc", text=commands))
+        lines = [str(each.get("line", "")) for each in replies]
+        assert not [line for line in lines if line.startswith("AMQ") and line[7:8] == "E"], lines
+
+    def connect(self) -> ostler.Connection:
+        names = ",".join(f"{self.host(each)}({self.port})" for each in self.instances)
+        return ostler.connect(NAME, names, channel=CHANNEL, reconnect=False)
+
+
+class History:
+    """Applications that put and get while instances die, and what they were told."""
+
+    def __init__(self, group: ReplicaGroup, putters: int = 3, getters: int = 2) -> None:
+        self._group = group
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self.acknowledged: set[str] = set()
+        self.unknown_puts: set[str] = set()
+        self.got: Counter[str] = Counter()
+        self.unknown_gets: set[str] = set()
+        self.failures: list[BaseException] = []
+        self.longest_gap_seconds = 0.0
+        self._acknowledged_at = time.monotonic()
+        work: list[Callable[[], None]] = [lambda number=each: self._put(number) for each in range(putters)]  # type: ignore[misc]
+        work += [self._get for _ in range(getters)]
+        self._threads = [threading.Thread(target=self._run, args=(each,), daemon=True) for each in work]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            self.failures.append(error)
+
+    def _connected(self) -> ostler.Connection | None:
+        while not self._stopping.is_set():
+            try:
+                return self._group.connect()
+            except MQError:
+                self._stopping.wait(_PAUSE_SECONDS)
+        return None
+
+    def _put(self, number: int) -> None:
+        count = 0
+        while not self._stopping.is_set():
+            connection = self._connected()
+            if connection is None:
+                return
+            name = ""
+            try:
+                with connection.open(QUEUE, "w") as queue:
+                    while not self._stopping.is_set():
+                        count += 1
+                        name = f"{number}:{count}"
+                        queue.put(name.encode(), persistent=True)
+                        self._note_acknowledged(name)
+                        name = ""
+            except MQError:
+                if name:
+                    with self._lock:
+                        self.unknown_puts.add(name)
+            _disconnect(connection)
+
+    def _note_acknowledged(self, name: str) -> None:
+        with self._lock:
+            now = time.monotonic()
+            self.longest_gap_seconds = max(self.longest_gap_seconds, now - self._acknowledged_at)
+            self._acknowledged_at = now
+            self.acknowledged.add(name)
+
+    def _get(self) -> None:
+        while not self._stopping.is_set():
+            connection = self._connected()
+            if connection is None:
+                return
+            name = ""
+            try:
+                with connection.open(QUEUE, "r") as queue:
+                    while not self._stopping.is_set():
+                        message = queue.get(wait=0.2, syncpoint=True)
+                        if message is None:
+                            continue
+                        name = message.data.decode()
+                        connection.commit()
+                        with self._lock:
+                            self.got[name] += 1
+                        name = ""
+            except MQError:
+                if name:
+                    with self._lock:
+                        self.unknown_gets.add(name)
+            _disconnect(connection)
+
+    def wait_for_puts(self, count: int) -> None:
+        """Wait until so many more puts were acknowledged."""
+        target = len(self.acknowledged) + count
+        wait_until(
+            lambda: len(self.acknowledged) >= target or bool(self.failures),
+            lambda: f"{target - len(self.acknowledged)} puts are not acknowledged:\n{self._group.describe()}",
+        )
+
+    def finish(self) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(60)
+            assert not thread.is_alive(), "an application hangs"
+        if self.failures:
+            raise self.failures[0]
+
+    def _browse(self) -> Counter[str]:
+        """Return the messages on the queue. A leader that makes way meanwhile costs another try."""
+        found: list[Counter[str]] = []
+
+        def has_browsed() -> bool:
+            try:
+                with self._group.connect() as connection, connection.open(QUEUE, "b") as queue:
+                    found.append(Counter(message.data.decode() for message in queue.browse()))
+            except MQError:
+                return False
+            return True
+
+        wait_until(has_browsed, lambda: f"the queue cannot be browsed:\n{self._group.describe()}")
+        return found[-1]
+
+    def check(self) -> None:
+        """Check what is on the queue against what the applications were told."""
+        left = self._browse()
+        doubled = [name for name, count in (self.got + left).items() if count > 1]
+        assert doubled == [], f"{len(doubled)} messages came twice: {doubled[:10]}"
+        lost = self.acknowledged - set(self.got) - set(left) - self.unknown_gets
+        assert lost == set(), f"{len(lost)} acknowledged messages are lost: {sorted(lost)[:10]}"
+        known = self.acknowledged | self.unknown_puts
+        foreign = (set(self.got) | set(left)) - known
+        assert foreign == set(), f"messages that nobody put: {sorted(foreign)[:10]}"
+
+
+def _disconnect(connection: ostler.Connection) -> None:
+    with suppress(MQError):  # it is broken already
+        connection.close()
