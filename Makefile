@@ -29,6 +29,7 @@ demo: $(VENV)/.installed ## Kill a queue manager and restart it; measure one, an
 
 # Three at once, for two processors: tests wait for disks and clocks more than they compute. The longest come first.
 test: $(VENV)/.installed $(PURE)/.installed ## Run all checks and tests, compiled and interpreted
+	$(call need_etcd)
 	@$(MAKE) --no-print-directory -j3 LABELLED=1 test-compiled test-pure test-lab test-spark test-programs lint
 
 lint: $(VENV)/.installed ## Style, types, import contracts
@@ -93,6 +94,13 @@ labelled = $(if $(LABELLED),2>&1 | sed -u 's/^/$(1): /')
 define need_java
 	@java -version >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless; } \
 		|| { echo "The pipeline needs Java 17 or newer; on Debian: apt-get install openjdk-17-jre-headless"; exit 1; }
+endef
+
+# The arbiter is tested with a real etcd, unpacked into the cache of the peers: installed, it would run as a service.
+fetch_etcd = $(VENV)/bin/python -c 'from ostler.lab.peers import etcd; etcd.fetch()'
+define need_etcd
+	@$(fetch_etcd) 2>/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && $(fetch_etcd); } \
+		|| echo "Tests of the arbiter in etcd will be skipped; on Debian: apt-get update, then make test again"
 endef
 
 define make_venv

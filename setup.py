@@ -13,7 +13,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 # Compiled as a whole, with the rooms inside.
-HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire", "channel")
+HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire", "channel", "replica")
 # Rooms of other packages that sit on the data path, without the modules that do not. Load drivers and bare servers are
 # among them: their slowness would be taken for the slowness of a broker.
 HOT_ROOMS: dict[str, tuple[str, ...]] = {
@@ -31,6 +31,7 @@ HOT_ROOMS: dict[str, tuple[str, ...]] = {
 # Single modules on the data path, in rooms that are not.
 HOT_MODULES: tuple[str, ...] = (
     "server/clock.py",
+    "server/turn.py",
     "server/channels/mca.py",
     "server/storage/journal_writer.py",
     "client/mqi/put_get.py",

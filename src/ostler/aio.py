@@ -28,7 +28,6 @@ from ostler.client.locate.connect_parameters import Binding, Reconnect
 from ostler.client.locate.connecting import Tls, connect_parameters, open_session
 from ostler.client.mqi.put_get import Bound
 from ostler.engine import syncpoint
-from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 
 Connection = AsyncConnection
@@ -75,20 +74,12 @@ def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
     Returns the reason code. The callback is called only when that is 0: by the thread that forced the log, or at once
     when there is nothing to wait for. It must be short and must not raise.
     """
-    bound.lock.acquire()
-    try:
-        if bound.connection.broken:
-            raise MQError(bound.connection.broken)
-        bound.clock.update(bound.engine)
-        reason = syncpoint.commit(bound.engine, bound.connection)
-        lsn = bound.connection.after_lsn
-        waits = reason == 0 and lsn > bound.writer.log.durable_lsn()
+    with bound.turn as engine:
+        bound.connection.check_working()
+        outcome = syncpoint.commit(engine, bound.connection)
+        waits = outcome.reason == 0 and outcome.after_lsn > bound.writer.log.durable_lsn()
         if waits:
-            bound.writer.call_when_durable(lsn, callback)
-        if bound.engine.woken:
-            bound.manager.wake()
-    finally:
-        bound.lock.release()
-    if reason == 0 and not waits:
+            bound.writer.call_when_durable(outcome.after_lsn, callback)
+    if outcome.reason == 0 and not waits:
         callback()
-    return reason
+    return outcome.reason

@@ -127,6 +127,39 @@ def test_failures_are_counted_apart(site: Any, program: Any) -> None:
     assert (done.queues[name]["puts"], done.queues[name]["put_bytes"]) == (1, 5)
 
 
+def test_refusals_of_every_kind_are_failures(site: Any, program: Any) -> None:
+    name = site.local(MAXDEPTH=5)
+    queue = program.open(name, BOTH)
+    before = site.manager.statistics()
+    order = mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_LOGICAL_ORDER
+    program.put(queue, b"1", order, MsgFlags=mq.MQMF_MSG_IN_GROUP)
+    assert program.put(queue, b"alone", order).reason == mq.MQRC_INCOMPLETE_GROUP
+    assert program.put1(name, b"", order).reason == mq.MQRC_OPTIONS_ERROR
+    assert program.put1("NO.SUCH.QUEUE").reason == mq.MQRC_UNKNOWN_OBJECT_NAME
+    done = between(before, site.manager.statistics())
+    own = done.connections[program.connection.number]
+    assert (own["puts"], own["puts_failed"], own["put1s"], own["put1s_failed"]) == (1, 3, 0, 2)
+    assert (done.queues[name]["puts"], done.queues[name]["puts_failed"]) == (1, 1)
+
+
+def test_failures_of_many_threads_are_all_counted(site: Any) -> None:
+    name = site.local(MAXDEPTH=0)
+    programs = [site.program() for _ in range(4)]
+    before = site.manager.statistics()
+
+    def fail(program: Any) -> None:
+        queue = program.open(name, BOTH)
+        for _ in range(100):
+            assert program.put(queue, b"x").reason == mq.MQRC_Q_FULL
+            assert program.put1(name).reason == mq.MQRC_Q_FULL
+
+    for each in [site.pool.submit(fail, program) for program in programs]:
+        each.result(60)
+    done = between(before, site.manager.statistics())
+    assert (done.queue_manager["puts_failed"], done.queue_manager["put1s_failed"]) == (800, 400)
+    assert done.queues[name]["puts_failed"] == 400
+
+
 def test_a_message_put_and_got_in_segments_is_one_call_each(site: Any, program: Any) -> None:
     name = site.local(MAXMSGL=1000)
     queue = program.open(name, BOTH)

@@ -100,9 +100,12 @@ def test_a_group_under_syncpoint_is_seen_whole_or_not_at_all(site: Any, program:
 
 
 def test_leaving_a_group_in_the_middle(site: Any, program: Any) -> None:
-    queue = program.open(site.local(), BOTH)
+    name = site.local()
+    queue = program.open(name, BOTH)
     program.put(queue, b"1", ORDER, MsgFlags=MEMBER)
-    assert program.put(queue, b"alone", ORDER).reason == mq.MQRC_INCOMPLETE_GROUP
+    answer = program.put(queue, b"alone", ORDER)
+    assert (answer.code, answer.reason) == (mq.MQCC_FAILED, mq.MQRC_INCOMPLETE_GROUP)
+    assert site.depth(name) == 1, "nothing was put"
     assert program.close(queue) == mq.MQRC_INCOMPLETE_GROUP
 
 

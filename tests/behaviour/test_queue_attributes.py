@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from ostler.engine.open import OpenRequest
+from ostler.engine.put import put, put1
 from ostler.model import constants as mq
+from ostler.model.structures.md import MQMD
 
 INPUT = mq.MQOO_INPUT_SHARED
 OUTPUT = mq.MQOO_OUTPUT
@@ -279,17 +282,24 @@ def test_a_put_with_the_queues_response_type_arrives(site: Any, program: Any, re
 def test_an_asynchronous_put_does_not_wait_for_the_log(
     site: Any, program: Any, default: str, options: int, waits: bool
 ) -> None:
-    queue = program.open(site.local(DEFPRESP=default), BOTH)
-    program.put(queue, b"", mq.MQPMO_NO_SYNCPOINT | options, Persistence=1)
-    assert (program.connection.after_lsn != 0) == waits
+    handle = program.handle(program.open(site.local(DEFPRESP=default), BOTH))
+    md = MQMD.default(2)
+    MQMD.patch(md, "Persistence", 1)
+    with site.manager.turn as engine:
+        outcome = put(engine, program.connection, handle, bytes(md), mq.MQPMO_NO_SYNCPOINT | options, b"", b"", None)
+    assert (outcome.after_lsn != 0) == waits
 
 
 def test_put1_is_synchronous_unless_its_options_say_otherwise(site: Any, program: Any) -> None:
     name = site.local(DEFPRESP="ASYNC")
-    program.put1(name, Persistence=1)
-    assert program.connection.after_lsn != 0
-    program.put1(name, options=mq.MQPMO_ASYNC_RESPONSE, Persistence=1)
-    assert program.connection.after_lsn == 0
+    md = MQMD.default(2)
+    MQMD.patch(md, "Persistence", 1)
+    request = OpenRequest(mq.MQOT_Q, name, 0)
+    with site.manager.turn as engine:
+        outcome = put1(engine, program.connection, request, bytes(md), 0, b"", b"", None)
+        assert outcome.after_lsn != 0
+        outcome = put1(engine, program.connection, request, bytes(md), mq.MQPMO_ASYNC_RESPONSE, b"", b"", None)
+        assert outcome.after_lsn == 0
 
 
 def test_a_get_of_an_asynchronous_put_shows_nothing_that_a_crash_takes_back(own_site: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ostler.engine.syncpoint import back_out
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
@@ -99,8 +100,8 @@ def test_a_count_that_is_not_hardened_survives_an_orderly_end(own_site: Any) -> 
     queue = program.open(name, BOTH)
     program.put(queue, b"poison", Persistence=1)
     program.get(queue, mq.MQGMO_SYNCPOINT)
-    program.back_out()
-    assert program.connection.after_lsn == 0
+    with own_site.manager.turn as engine:
+        assert back_out(engine, program.connection).after_lsn == 0, "nothing to wait for"
     program = go_through(own_site, "restart")
     assert program.browse(name)[0].md["BackoutCount"] == 1
 

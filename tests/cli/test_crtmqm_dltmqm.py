@@ -154,9 +154,8 @@ def test_ports_that_are_none_exit_39(ostler: Command, port: str) -> None:
 
 
 REFUSED = [
-    *[[option] for option in ("-sa", "-sax", "-sd", "-si", "-ss", "-sx", "-sxs")],
+    *[[option] for option in ("-sa", "-sax", "-sd", "-si", "-ss")],
     *[[option, "x"] for option in ("-a", "-g", "-md", "-ic", "-ii", "-iv", "-rr", "-rt", "-rl", "-ri", "-rn", "-rp")],
-    ["-lr", "x"],
 ]
 
 

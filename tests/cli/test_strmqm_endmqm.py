@@ -278,7 +278,7 @@ def test_ending_an_unknown_one_exits_16(ostler: Command) -> None:
     assert ostler("endmqm", "NOPE").status == 16
 
 
-@pytest.mark.parametrize("given", [["-s"], ["-x"], ["-i", "-w"], ["-t", "soon"], []], ids=str)
+@pytest.mark.parametrize("given", [["-s", "-x"], ["-i", "-w"], ["-t", "soon"], []], ids=str)
 def test_wrong_options_of_endmqm_exit_39(ostler: Command, given: list[str]) -> None:
     names = ["QM1"] if given else []
     assert ostler("endmqm", *given, *names).status == 39

@@ -31,6 +31,7 @@ from ostler.engine.pubsub.subscribe_request import SubscribeRequest, SubscribeRe
 from ostler.engine.put import put
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
+from ostler.model.replication import GroupStatus
 from ostler.model.structures.catalogue import LAYOUTS
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -54,6 +55,7 @@ class LocalCommandContext(CommandContext):
         self.channel_warning = ""  # what RESOLVE is answered with besides
         self.hours_on = 0  # how far the clock is ahead
         self.looks = 0
+        self.copies: GroupStatus | None = None
 
     def query(self, read: Callable[[Engine], T]) -> T:
         self.looks += 1
@@ -63,8 +65,8 @@ class LocalCommandContext(CommandContext):
 
     def change(self, change: Callable[[Engine], int]) -> None:
         lsn = self.query(change)
-        with self.manager.lock:
-            self.manager.wake()
+        with self.manager.turn:
+            pass  # the end of a turn wakes waiting gets
         self.manager.writer.wait_durable(lsn)
 
     def start_listener(self, name: str) -> None:
@@ -165,6 +167,9 @@ class LocalCommandContext(CommandContext):
     def manager_status(self) -> ManagerStatus:
         return ManagerStatus(started_ms=STARTED_MS, host_name="here", log_primary_extents=3, log_in_use=7)
 
+    def replication_status(self) -> GroupStatus | None:
+        return self.copies
+
     def application_status(self) -> dict[int, ApplicationStatus]:
         return self.programs
 
@@ -251,7 +256,7 @@ class Program:
             engine = self.manager.engine
             engine.now_ms = STARTED_MS
             md = bytes(LAYOUTS["MQMD"].default(2))
-            assert put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", body, None) == 0
+            assert put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", body, None).reason == 0
             close_object(engine, self.connection, handle, 0)
 
     def open_topic(self, topic: str, object_name: str = "") -> Handle:
@@ -266,7 +271,7 @@ class Program:
         with self.manager.lock:
             engine = self.manager.engine
             engine.now_ms = STARTED_MS
-            return put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT | options, b"", body, None)
+            return put(engine, self.connection, handle, md, mq.MQPMO_NO_SYNCPOINT | options, b"", body, None).reason
 
     def close(self, handle: Handle, options: int = 0) -> None:
         with self.manager.lock:

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/tutorial/first-steps.md", "docs/how-to/in-process.md", "docs/how-to/publish-and-subscribe.md")
+PAGES = (
+    "docs/tutorial/first-steps.md",
+    "docs/how-to/in-process.md",
+    "docs/how-to/publish-and-subscribe.md",
+    "docs/how-to/simulate.md",
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "-- end of snippet --"
 

@@ -11,6 +11,7 @@ from ostler.observe.resource_table import CLASSES, NEVER
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "system-topics.md").read_text()
+OBJECTS = {"STATQ": "<queue>/", "STATAPP": "<application>/"}
 UNITS = {int(number): unit for unit, number in re.findall(r"^\| ([\w ]+) \| (\d+), [A-Z]+ \|", PAGE, re.MULTILINE)}
 
 
@@ -28,7 +29,7 @@ def test_elements() -> None:
         rows = re.findall(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$", text.partition("\n## ")[0], re.MULTILINE)
         shown[topic] = [(int(number), description, unit) for number, description, unit in rows]
     expected = {
-        f"{of_class.name}/{'<queue>/' if of_class.is_per_object else ''}{of_type.name}": [
+        f"{of_class.name}/{OBJECTS.get(of_class.name, '')}{of_type.name}": [
             (each.number, each.description, UNITS[each.datatype]) for each in of_type.elements
         ]
         for of_class in CLASSES

@@ -156,7 +156,11 @@ def read_data(body: bytes, classes: dict[int, ReadClass], queue_manager: str) ->
     interval_us = numbers.pop(mq.MQIAMO64_MONITOR_INTERVAL)
     if texts.pop(mq.MQCA_Q_MGR_NAME) != queue_manager:
         raise NotReadable("another queue manager")
-    name = texts.pop(mq.MQCA_Q_NAME) if of_class.flags & mq.MQIAMO_MONITOR_FLAGS_OBJNAME else ""
+    # IBM's sample reader knows both.
+    names = [texts.pop(each) for each in (mq.MQCA_Q_NAME, mq.MQCACF_APPL_NAME) if each in texts]
+    if len(names) != bool(of_class.flags & mq.MQIAMO_MONITOR_FLAGS_OBJNAME):
+        raise NotReadable(f"objects {names} in {of_class.name}/{of_type.name}")
+    name = names[0] if names else ""
     if texts or set(numbers) != set(of_type.elements):
         raise NotReadable(f"elements {sorted(numbers)} in {of_class.name}/{of_type.name}")
     return ReadData(name, interval_us, {of_type.elements[at].description: value for at, value in numbers.items()})

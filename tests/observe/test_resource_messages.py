@@ -60,7 +60,7 @@ def test_numbers_of_elements_differ(of_class: ResourceClass, of_type: ResourceTy
 
 
 def test_a_slash_in_the_name_of_a_queue_is_no_level() -> None:
-    assert data_topic("QM1", *named("STATQ", "GET"), queue="A/B.C").endswith("/Monitor/STATQ/A&B.C/GET")
+    assert data_topic("QM1", *named("STATQ", "GET"), name="A/B.C").endswith("/Monitor/STATQ/A&B.C/GET")
 
 
 @pytest.mark.parametrize("of_type", ["OPENCLOSE", "INQSET", "PUT", "GET", "GENERAL"])

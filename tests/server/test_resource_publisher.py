@@ -12,6 +12,7 @@ from tests.observe.resource_reader import ReadClass, ReadData, discover, read_da
 import ostler
 from ostler.client.api.connection import Connection
 from ostler.client.api.topic import Subscription
+from ostler.engine.core import Engine
 from ostler.engine.pubsub.subscribe import SubscribeRequest, subscribe
 from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.model import constants as mq
@@ -23,6 +24,7 @@ from ostler.observe.resource_messages import all_metadata
 from ostler.server import resource_publisher
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
+from ostler.server.turn import EngineTurn
 
 ROOT = "$SYS/MQ/INFO/QMGR/MONITORED/Monitor"
 # Passes are made by the tests themselves.
@@ -86,8 +88,8 @@ ALL_METADATA = sorted(each.topic for each in all_metadata("MONITORED"))
 
 
 def test_a_strict_reader_discovers_everything(classes: dict[int, ReadClass]) -> None:
-    assert [each.name for each in classes.values()] == ["CPU", "DISK", "STATMQI", "STATQ"]
-    assert sum(len(of_type.elements) for each in classes.values() for of_type in each.types.values()) == 135
+    assert [each.name for each in classes.values()] == ["CPU", "DISK", "STATMQI", "STATQ", "STATAPP"]
+    assert sum(len(of_type.elements) for each in classes.values() for of_type in each.types.values()) == 143
 
 
 @pytest.mark.parametrize("mode", ["immediate", "preemptive"])
@@ -168,6 +170,49 @@ def test_differences_sum_up_to_the_counters(
     assert (totals["MQPUT/MQPUT1 count"], totals["persistent byte count"]) == (6, 30)
     # Gets of publications by this test come after the data that they read.
     assert totals["Persistent message destructive get - count"] == 3
+
+
+def test_instances_of_applications_are_counted_by_name(
+    manager: QueueManager, qm: Connection, classes: dict[int, ReadClass]
+) -> None:
+    with qm.subscribe(f"{ROOT}/STATAPP/shop&till/INSTANCE") as subscription:
+        manager.resource_publisher.publish()
+        assert subscription.get() is None, "no such application is there"
+        first = ostler.connect(manager, application="shop/till")
+        with ostler.connect(manager, application="shop/till"), ostler.connect(manager, application="other"):
+            pass
+        manager.resource_publisher.publish()
+        found = next_data(subscription, classes)
+        assert found.object == "shop/till"
+        names = ("Instance count", "Instances started", "Instances ended")
+        assert [found.values[name] for name in names] == [1, 2, 1]
+        assert found.values["Movable instance count"] == 0
+        first.close()
+        manager.resource_publisher.publish()
+        found = next_data(subscription, classes)
+        assert [found.values[name] for name in names] == [0, 0, 1], "the last of it"
+        manager.resource_publisher.publish()
+        assert subscription.get() is None
+    with manager.lock:
+        assert "shop/till" not in manager.engine.statistics.applications
+
+
+def test_names_of_applications_are_not_kept_for_nobody(manager: QueueManager, qm: Connection) -> None:
+    with ostler.connect(manager, application="passing"), manager.lock:
+        assert manager.engine.statistics.applications["passing"].now == 1
+    with manager.lock:
+        assert "passing" not in manager.engine.statistics.applications
+
+
+def test_applications_are_found_with_wildcards(
+    manager: QueueManager, qm: Connection, classes: dict[int, ReadClass]
+) -> None:
+    with qm.subscribe(f"{ROOT}/STATAPP/+/INSTANCE") as subscription, ostler.connect(manager, application="mine"):
+        manager.resource_publisher.publish()
+        found = set()
+        while (message := subscription.get()) is not None:
+            found.add(read_data(message.data, classes, "MONITORED").object)
+        assert "mine" in found
 
 
 def test_intervals_follow_each_other(manager: QueueManager, qm: Connection, classes: dict[int, ReadClass]) -> None:
@@ -256,34 +301,35 @@ def test_nothing_is_kept_for_topics_without_a_subscription(manager: QueueManager
 
 
 def test_the_lock_is_released_after_a_few_queues(manager: QueueManager, qm: Connection) -> None:
-    """With a subscription to all data of all queues, no section under the lock publishes more than a few messages."""
+    """With a subscription to all data of all queues, no turn publishes more than a few messages."""
     for number in range(50):
         qm.define("QLOCAL", f"MANY.{number}")
     topics = manager.engine.counters.topic_counters()
 
     class Watching:
-        """The lock, with the number of publications made under it."""
+        """The turns of the engine, with the number of publications made in them."""
 
-        def __init__(self, lock: Any) -> None:
-            self.lock = lock
+        def __init__(self, turn: EngineTurn) -> None:
+            self.turn = turn
             self.most = 0
 
-        def __enter__(self) -> None:
-            self.lock.acquire()
+        def __enter__(self) -> Engine:
+            engine = self.turn.__enter__()
             self.began = topics.published
+            return engine
 
-        def __exit__(self, *_: object) -> None:
+        def __exit__(self, *error: Any) -> None:
             self.most = max(self.most, topics.published - self.began)
-            self.lock.release()
+            self.turn.__exit__(*error)
 
     with qm.subscribe(f"{ROOT}/STATQ/#") as subscription:
         before = topics.published
-        watching = Watching(manager.lock)
-        manager.lock, kept = watching, manager.lock  # type: ignore[assignment]
+        watching = Watching(manager.turn)
+        manager.turn, kept = watching, manager.turn  # type: ignore[assignment]
         try:
             manager.resource_publisher.publish()
         finally:
-            manager.lock = kept
+            manager.turn = kept
         queues = len(manager.engine.queues)
         assert topics.published - before == 5 * queues
         assert 0 < watching.most <= 5 * resource_publisher._QUEUES_AT_ONCE

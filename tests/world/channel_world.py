@@ -15,7 +15,6 @@ from tests.world.channel_account import Account
 from tests.world.channel_agent import SimulatedAgent
 from tests.world.channel_network import new_line
 from tests.world.channel_site import ChannelSite
-from tests.world.simulated_disk import PowerLost
 from tests.world.world_lives import SMALL_LOG
 
 from ostler.channel.in_doubt import resolve_up_to
@@ -24,6 +23,7 @@ from ostler.channel.sync_records import RECEIVING, SENDING, batches_in_doubt
 from ostler.log import LogSettings
 from ostler.model.attributes import Value
 from ostler.model.constants import MQNPMS_FAST, MQNPMS_NORMAL
+from ostler.testing.simulation.crashing_disk import PowerLost
 
 BIG_LOG = LogSettings(primary_files=3, secondary_files=1, file_pages=256)
 _ROUNDS_TO_REST_MAX = 4000

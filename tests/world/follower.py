@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world_lives import WorldLives
 
 from ostler.engine.core import Engine
@@ -20,6 +19,7 @@ from ostler.engine.recovery.replay import JournalReplay
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 State = dict[str, object]
 
@@ -35,9 +35,9 @@ class FollowingEngine:
         self._replay = JournalReplay(self.engine)
         self._replay.begin(world.engine.identity, 0, 0)
         self.records = 0
-        world.followers.append(self._follow)
+        world.followers.append(self.follow)
 
-    def _follow(self, kind: int, lsn: int, payload: bytes) -> None:
+    def follow(self, kind: int, lsn: int, payload: bytes) -> None:
         self.records += 1
         self._replay.record(kind, lsn, payload)
 

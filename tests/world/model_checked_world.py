@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tests.world.audit import audit_engine
 from tests.world.model_checked_verbs import APPLICATIONS, LITTLE_ROOM_BYTES, Application, ModelCheckedVerbs
 from tests.world.naive_model import NaiveQueue
-from tests.world.simulated_disk import PowerLost
 from tests.world.world import World
 
 from ostler.engine.core import queue_path
@@ -14,6 +12,8 @@ from ostler.model.attributes import Value
 from ostler.model.constants import MQRC_NONE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY, MQRC_RESOURCE_PROBLEM
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
+from ostler.testing.simulation.audit import audit_engine
+from ostler.testing.simulation.crashing_disk import PowerLost
 
 _NPMCLASS_HIGH = 10
 _FIFO = 1

@@ -110,17 +110,15 @@ class TopicWorld(World):
         for offset, value in (fields or {}).items():
             struct.pack_into("<i", md, offset, value)
         options |= MQPMO_SYNCPOINT if syncpoint else MQPMO_NO_SYNCPOINT
-        connection.publish_level = level
         tries = 0
         while True:
             self._set_clock()
-            reason = put(self.engine, connection, handle, bytes(md), options, properties, body, None)
-            if not self._is_journal_full() or reason == 0 or tries == _ROOM_TRIES:
+            done = put(self.engine, connection, handle, bytes(md), options, properties, body, None, level)
+            if not done.wants_log_space or tries == _ROOM_TRIES:
                 break
             tries += 1
             self.make_room()
-        connection.publish_level = 9
-        answer = Put(reason, connection.after_lsn, connection.put_md if reason == 0 else b"")
+        answer = Put(done.reason, done.after_lsn, done.md if done.reason == 0 else b"")
         close_object(self.engine, connection, handle, 0)
         return answer
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world_lives import Visitor, WorldLives
 
 from ostler.engine import objects
@@ -50,8 +49,9 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk, DiskFull
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull
 from ostler.model.structures.md import MD_DEFAULT
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 _ROOM_TRIES = 3
 
@@ -103,8 +103,8 @@ class World(WorldLives):
         while True:
             try:
                 return objects.define(self.engine, definition, replace)
-            except MQError:
-                if not self._is_journal_full() or tries == _ROOM_TRIES:
+            except LogFull:
+                if tries == _ROOM_TRIES:
                     raise
             tries += 1
             self.make_room()
@@ -189,9 +189,9 @@ class World(WorldLives):
         tries = 0
         while True:
             self._set_clock()
-            reason = put(self.engine, connection, handle, bytes(md), options, b"", body, None)
-            if not self._is_journal_full() or reason == 0 or tries == _ROOM_TRIES:
-                return Put(reason, connection.after_lsn, connection.put_md if reason == 0 else b"")
+            done = put(self.engine, connection, handle, bytes(md), options, b"", body, None)
+            if not done.wants_log_space or tries == _ROOM_TRIES:
+                return Put(done.reason, done.after_lsn, done.md if done.reason == 0 else b"")
             tries += 1
             self.make_room()
 
@@ -233,13 +233,13 @@ class World(WorldLives):
     def commit(self, connection: Connection) -> tuple[int, int]:
         """MQCMIT: the reason, and the LSN behind which it is promised."""
         self._set_clock()
-        reason = commit(self.engine, connection)
-        return reason, connection.after_lsn
+        outcome = commit(self.engine, connection)
+        return outcome.reason, outcome.after_lsn
 
     def back_out(self, connection: Connection) -> int:
         """MQBACK."""
         self._set_clock()
-        return back_out(self.engine, connection)
+        return back_out(self.engine, connection).reason
 
     def prepare(self, connection: Connection, xid: bytes) -> tuple[UnitOfWork, int]:
         """The first phase of a commit: the unit leaves the connection. With the LSN behind which it is promised."""
@@ -255,11 +255,6 @@ class World(WorldLives):
             return commit_unit(self.engine, unit)
         back_out_unit(self.engine, unit)
         return self.log.end_lsn()
-
-    def _is_journal_full(self) -> bool:
-        full = self.engine.journal_full
-        self.engine.journal_full = False
-        return full
 
 
 def damage(disk: Disk, path: str, offset: int) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import NamedTuple, Self
 
-from tests.world.simulated_disk import Chooser, SimulatedDisk
-
 from ostler.engine.core import Engine
 from ostler.engine.queue.expiry import ExpiryScan
 from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
@@ -22,6 +20,7 @@ from ostler.model.definitions import new_definition
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.journal import Journal
 from ostler.server.storage.checkpointer import needs_room
+from ostler.testing.simulation.crashing_disk import Chooser, SimulatedDisk
 
 LOG_DIRECTORY = "log"
 # Three extents of a quarter megabyte: the log wraps after some hundred forces.

@@ -49,13 +49,12 @@ class SenderBatch:
 
 
 def prepare_batch(engine: Engine, records: SyncRecords, batch: SenderBatch, channel: str, partner: str) -> i64:
-    """Prepare a batch together with the sync record of its channel, and return its LSN. MQError if the log is full."""
+    """Prepare a batch together with the sync record of its channel, and return its LSN. LogFull without log space."""
     engine.unique += 1
     batch.luwid = luwid_of(engine.unique)
     record = records.find(SENDING, channel).successor()
     record.sequence = batch.last
     record.luwid = batch.luwid
-    engine.journal_full = False
     check_log_space(engine)
     records.put(record, batch.unit)
     xid = batch_xid(channel, partner, batch.luwid, batch.first, batch.last, batch.messages)

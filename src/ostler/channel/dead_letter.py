@@ -17,7 +17,7 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.engine.connection import Connection
-from ostler.engine.core import Engine
+from ostler.engine.core import LOG_FULL, Engine
 from ostler.engine.events import reports
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import PERSISTENCE_AT, PRIORITY_AT, REPORT_AT, Message, patch_i32
@@ -114,14 +114,12 @@ def _put_on_dead_letter_queue(
     try:
         outgoing = reports.Outgoing(item.queue_name, item.manager_name, item.md, item.body, True)
         md, body = reports.dead_letter(engine, outgoing, reason)
-        return _enqueue(engine, connection, handle, md, body, unit)
+        return _enqueue(engine, handle, md, body, unit)
     finally:
         close_object(engine, connection, handle, 0)
 
 
-def _enqueue(
-    engine: Engine, connection: Connection, handle: Handle, md: bytes, body: bytes, unit: UnitOfWork | None
-) -> i64:
+def _enqueue(engine: Engine, handle: Handle, md: bytes, body: bytes, unit: UnitOfWork | None) -> i64:
     """Enqueue without the checks of MQPUT, since an invalid descriptor may be the reason for the dead-lettering."""
     queue = handle.queue
     if queue is None:
@@ -137,5 +135,5 @@ def _enqueue(
             return mq.MQRC_SYNCPOINT_LIMIT_REACHED
     reason: i64 = check_admission(engine, queue, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
-        connection.after_lsn = deliver(engine, queue, md, b"", body, unit)
-    return reason
+        deliver(engine, queue, md, b"", body, unit)
+    return mq.MQRC_RESOURCE_PROBLEM if reason == LOG_FULL else reason

@@ -35,13 +35,13 @@ from ostler.engine.message.message import (
 )
 from ostler.engine.message.mqmde import PLAIN_TAIL, without_extension
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.outcomes import PutOutcome, refused_put
 from ostler.engine.put import put
 from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
-from ostler.model.reasons import WARNINGS
 from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 
 _QUEUE_AT: Final = 8
@@ -110,26 +110,24 @@ class InboundDelivery:
         self.disposal: i64 = NOT_DONE  # the last action of `dead_letter`: DEAD_LETTERED or DISCARDED
         self._handles: dict[bytes, Handle] = {}  # by queue, queue manager and, with PUTAUT(CTX), user
         self._version: i64 = engine.definitions_version  # of the definitions that the open handles were resolved with
-        self._refusal: i64 = 0
         self.refusal_text: str = ""  # names the missing authority if the last put failed with MQRC_NOT_AUTHORIZED
         # A privileged user may have reports sent to any queue.
         self._checks_reports: bool = engine.guard is not None and not connection.is_privileged
 
-    def put(self, body: bytes, expiry: i64, unit: UnitOfWork | None) -> i64:
-        """Put a message. Return 0, or the reason code without any change.
+    def put(self, body: bytes, expiry: i64, unit: UnitOfWork | None) -> PutOutcome:
+        """Put a message. Its reason is 0, or that of a refusal, without any change; never a warning.
 
         `expiry` is the remaining time of the message in tenths of a second, -1 if it is unlimited. Without a unit of
-        work the message is put outside syncpoint, and the put is durable at `connection.after_lsn`.
+        work the message is put outside syncpoint.
         """
-        self.connection.after_lsn = 0
         if not has_header(body):
-            return mq.MQRC_XQH_ERROR
+            return refused_put(MQError(mq.MQRC_XQH_ERROR))
         try:
             md, data = _remove_header(body, expiry)
         except MQError as error:
-            return error.reason
+            return refused_put(error)
         if self._checks_reports and i64(read_i32_le(md, REPORT_AT)) & _REPORTS and not self._may_send_reports(md):
-            return mq.MQRC_NOT_AUTHORIZED
+            return refused_put(MQError(mq.MQRC_NOT_AUTHORIZED))
         key = body[_QUEUE_AT:_MD_AT]
         if self.by_context:
             key += body[_USER_AT:_USER_END]
@@ -137,31 +135,35 @@ class InboundDelivery:
             self.close()  # names may resolve differently now
         handle = self._handles.get(key)
         if handle is not None:
-            reason: i64 = self._put(handle, md, data, unit)
-            if reason != mq.MQRC_Q_DELETED and reason != mq.MQRC_OBJECT_CHANGED:
-                return reason
+            outcome = self._put(handle, md, data, unit)
+            if outcome.reason != mq.MQRC_Q_DELETED and outcome.reason != mq.MQRC_OBJECT_CHANGED:
+                return outcome
             del self._handles[key]
             close_object(self.engine, self.connection, handle, 0)
-        handle = self._open(key, body)
-        return self._refusal if handle is None else self._put(handle, md, data, unit)
+        try:
+            handle = self._open(key, body)
+        except MQError as error:
+            self.refusal_text = error.detail
+            return refused_put(error)
+        return self._put(handle, md, data, unit)
 
-    def _put(self, handle: Handle, md: bytes, data: bytes, unit: UnitOfWork | None) -> i64:
+    def _put(self, handle: Handle, md: bytes, data: bytes, unit: UnitOfWork | None) -> PutOutcome:
         connection = self.connection
         before = connection.unit_of_work
         connection.unit_of_work = unit
         options: i64 = _PUT_OUTSIDE_SYNCPOINT if unit is None else _PUT_IN_SYNCPOINT
         try:
-            reason: i64 = put(self.engine, connection, handle, md, options, b"", data, None)
+            outcome = put(self.engine, connection, handle, md, options, b"", data, None)
         except MQError as error:
-            reason = error.reason
+            outcome = refused_put(error)
         finally:
             connection.unit_of_work = before
-        if reason == 0 or reason == mq.MQRC_BACKED_OUT:  # the latter is a warning only for MQCMIT
-            return reason
-        return 0 if reason in WARNINGS else reason
+        if outcome.reason != 0 and not outcome.has_failed():
+            outcome.reason = 0  # the partner is told of no warnings
+        return outcome
 
-    def _open(self, key: bytes, body: bytes) -> Handle | None:
-        """Open the target queue of a message. Return None, with the reason code in `_refusal`, if that fails."""
+    def _open(self, key: bytes, body: bytes) -> Handle:
+        """Open the target queue of a message. MQError if that fails."""
         request = OpenRequest(mq.MQOT_Q, queue_of(body), _OPEN_OPTIONS)
         request.manager_name = field_text(body[_MANAGER_AT:_MD_AT])
         if self.by_context:
@@ -171,15 +173,10 @@ class InboundDelivery:
             oldest = next(iter(self._handles))
             close_object(self.engine, self.connection, self._handles.pop(oldest), 0)
         request.may_make_queue = False  # the partner would never learn the name of a dynamic queue
-        try:
-            handle = self._try_open(request)
-            if handle.queue is not None and handle.queue.name in _OWN_QUEUES:
-                close_object(self.engine, self.connection, handle, 0)
-                raise MQError(mq.MQRC_NOT_AUTHORIZED, f"Partners may not put to {handle.queue.name}.")
-        except MQError as error:
-            self._refusal = error.reason
-            self.refusal_text = error.detail
-            return None
+        handle = self._try_open(request)
+        if handle.queue is not None and handle.queue.name in _OWN_QUEUES:
+            close_object(self.engine, self.connection, handle, 0)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, f"Partners may not put to {handle.queue.name}.")
         self._handles[key] = handle
         return handle
 
@@ -198,7 +195,6 @@ class InboundDelivery:
         `dead_letter.py` describes the choice; `disposal` is the action. An exception report is sent if the message asks
         for one.
         """
-        self.connection.after_lsn = 0
         self.disposal = NOT_DONE
         if not has_header(body):
             return reason
@@ -264,7 +260,6 @@ def dead_letter_unsent(
     `md` and `body` are those of the transmission queue message. A message with a transmission header is dead-lettered
     in its original form, without the header.
     """
-    connection.after_lsn = 0
     if has_header(body):
         item = _candidate(body, i64(read_i32_le(md, EXPIRY_AT)))
     else:

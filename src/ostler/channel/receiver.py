@@ -28,7 +28,7 @@ from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 from ostler.model.reasons import describe
 from ostler.security.authorities import EVERYBODY
 from ostler.wire.channel_frames import (
@@ -242,14 +242,13 @@ class ReceivingEnd:
 
     def _put(self, message: PendingPut) -> None:
         """Put a message, or keep it for a later attempt."""
-        engine = self.engine
         batch = message.batch
         if batch is not None and batch.unit.state != ACTIVE:
             self._on_backed_out()
             return
-        engine.journal_full = False
         unit = batch.unit if batch is not None else None
-        reason: i64 = self.delivery.put(message.body, message.expiry, unit)
+        outcome = self.delivery.put(message.body, message.expiry, unit)
+        reason: i64 = outcome.reason
         if reason == 0:
             self._pending = None
             self._resume()
@@ -257,7 +256,7 @@ class ReceivingEnd:
                 self._has_idle_timer = True
                 self.port.set_timer(_IDLE_MS)
             return
-        if engine.journal_full and reason == mq.MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
+        if outcome.wants_log_space and self._log_space_tries < _LOG_SPACE_TRIES:
             self._pending = message
             self._wait_for_log_space()
             return
@@ -383,12 +382,11 @@ class ReceivingEnd:
         record = before.successor()
         record.sequence = confirm.sequence
         record.luwid = confirm.luwid
-        engine.journal_full = False
         try:
             check_log_space(engine)
             self.records.put(record, batch.unit)
         except MQError as error:
-            if engine.journal_full and self._log_space_tries < _LOG_SPACE_TRIES:
+            if isinstance(error, LogFull) and self._log_space_tries < _LOG_SPACE_TRIES:
                 self._confirm = confirm
                 self._wait_for_log_space()
                 return

@@ -38,7 +38,7 @@ from ostler.engine.queue.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
     HEARTBEAT_CHECK,
@@ -289,7 +289,11 @@ class SendingEnd:
             batch = self.current
             self.connection.unit_of_work = batch.unit if batch is not None else None
             request = GetRequest(self.connection, self.handle, self._options, _MESSAGE_BYTES_MAX)
-            getting.get(self.engine, request)
+            request.may_pause = True
+            request.waker = self.waker
+            if not getting.get(self.engine, request):
+                self._request = request  # its message is being read
+                return False
             self._start_batch()
         elif not request.done:
             return False
@@ -336,6 +340,7 @@ class SendingEnd:
         self.connection.unit_of_work = batch.unit if batch is not None else None
         request = GetRequest(self.connection, self.handle, self._options | mq.MQGMO_WAIT, _MESSAGE_BYTES_MAX)
         request.wait_ms = -1
+        request.may_pause = True
         request.waker = self.waker
         self._request = request
         if getting.get(self.engine, request):
@@ -461,7 +466,7 @@ class SendingEnd:
         try:
             lsn: i64 = prepare_batch(engine, self.records, batch, self.settings.name, self.partner)
         except MQError as error:
-            if engine.journal_full and self._log_space_tries < _LOG_SPACE_TRIES:
+            if isinstance(error, LogFull) and self._log_space_tries < _LOG_SPACE_TRIES:
                 self._log_space_tries += 1
                 self._waits_for_log = True
                 self.port.make_room()

@@ -18,7 +18,7 @@ from mypy_extensions import i32, i64
 
 from ostler.channel.batch_limits import BatchLimits
 from ostler.engine import apply
-from ostler.engine.core import Engine
+from ostler.engine.core import Engine, refusal
 from ostler.engine.events.reports import own_descriptor
 from ostler.engine.journal_records import append_get
 from ostler.engine.message.message import FORMAT_AT, MESSAGE_TYPE_AT
@@ -28,7 +28,7 @@ from ostler.engine.queue.slots import AVAILABLE, NONE
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 from ostler.wire.channel_frames import LUWID_BYTES
 
 SYNC_QUEUE: Final = "SYSTEM.CHANNEL.SYNCQ"
@@ -177,7 +177,7 @@ class SyncRecords:
         body = record.encode()
         reason: i64 = check_admission(self.engine, queue, len(body), True)
         if reason != 0:
-            raise MQError(reason, f"Queue {SYNC_QUEUE} does not take a record of channel {record.channel}.")
+            raise refusal(reason, f"Queue {SYNC_QUEUE} does not take a record of channel {record.channel}.")
         record.seq = queue.next_seq
         md = own_descriptor(self.engine, _FORMAT, 0, mq.MQPER_PERSISTENT)
         deliver(self.engine, queue, md, b"", body, unit)
@@ -303,6 +303,6 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i
 
 
 def check_log_space(engine: Engine) -> None:
-    """MQError if the log has no space for the records that end a batch."""
+    """LogFull if the log has no space for the records that end a batch."""
     if engine.lacks_log_space(4 * 4096):
-        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The log is full.")
+        raise LogFull("The log is full.")

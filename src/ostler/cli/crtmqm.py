@@ -11,6 +11,8 @@ from ostler.cli.dltmqm import remove_files
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, manager_directory, refuse_options, whole_number
 from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.ha import replication
+from ostler.cli.ha.replication import PlannedInstance
 from ostler.cli.setmqsize import megabytes
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.model.attributes import ObjectType, Value
@@ -49,11 +51,11 @@ _ATTRIBUTES: Final[tuple[tuple[str, str, str, str, Callable[[str], object]], ...
 )
 
 _SERVICE: Final = "the service manager of the operating system starts it; see docs/how-to/run-as-a-service.md"
-_REPLICATED: Final = "there are no replicated queue managers here"
-_REFUSED_ALONE: Final = {
-    **dict.fromkeys(("-sa", "-sax", "-sd", "-si", "-ss"), _SERVICE),
-    **dict.fromkeys(("-sx", "-sxs"), _REPLICATED),
-}
+_RECOVERY: Final = (
+    "create it with -lr or -sx, then `ostler crtdrprimary` gives it a recovery group and prints the command for the "
+    "other site"
+)
+_REFUSED_ALONE: Final = dict.fromkeys(("-sa", "-sax", "-sd", "-si", "-ss"), _SERVICE)
 _REFUSED_WITH_VALUE: Final = {
     "-a": "access groups exist on Windows only",
     "-g": "there are no application groups; the owner of the files administers the queue manager",
@@ -61,7 +63,7 @@ _REFUSED_WITH_VALUE: Final = {
     "-ic": "run the file with `ostler runmqsc -f` once the queue manager has started",
     "-ii": "use `ostler setmqini` instead",
     "-iv": "it belongs to -ic, which is not supported",
-    **dict.fromkeys(("-rr", "-rt", "-rl", "-ri", "-rn", "-rp", "-lr"), _REPLICATED),
+    **dict.fromkeys(("-rr", "-rt", "-rl", "-ri", "-rn", "-rp"), _RECOVERY),
 }
 
 
@@ -92,6 +94,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         ("lln", "a linear log whose extents are reused once they are marked as archived"),
     ):
         kinds.add_argument(f"-{option}", dest="log_kind", action="store_const", const=option, help=purpose)
+    replication.add_options(parser, kinds)
     parser.add_argument("-ld", dest="log_path", metavar="DIR", help="the directory of the log")
     parser.add_argument(
         "-lf", dest="log_file_pages", type=whole_number, metavar="PAGES", help="pages of an extent (4096)"
@@ -121,22 +124,33 @@ def run(arguments: argparse.Namespace) -> int:
     output = CommandOutput(arguments.is_quiet)
     directory = manager_directory(arguments.name)
     if directory.path.exists():
-        raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name)
+        raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.typed_name)
     if arguments.entities not in (None, "user"):
         why = "users have authorities of their own, beside those of their groups."
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option=f"-oa {arguments.entities}", why=why)
     changes = _manager_attributes(directory.name, arguments)
     listener = _listener_attributes(arguments)
-    _make_files(directory, _log_section(directory.name, arguments), arguments.file_system_megabytes)
-    output.message("AMQ8001I", name=directory.name)
-    output.message("directory-created", path=directory.path)
+    instance = replication.plan_instance(directory, arguments, bool(changes) or listener is not None)
+    log = _log_section(directory.name, arguments, instance)
+    _make_files(directory, log, arguments.file_system_megabytes, instance)
     try:
-        count = _make_objects(directory, changes, listener)
+        if instance is not None:
+            replication.write_stanzas(directory, instance)
+        is_whole = instance is None or not instance.is_empty
+        count = _make_objects(directory, changes, listener) if is_whole else 0
     except BaseException:
         # No half-made queue manager is left behind.
         remove_files(directory)
         raise
+    if instance is not None and instance.is_empty:
+        output.message("instance-created", instance=instance.name, name=directory.name)
+        output.message("directory-created", path=directory.path)
+        return Status.DONE
+    output.message("AMQ8001I", name=directory.name)
+    output.message("directory-created", path=directory.path)
     output.message("default-objects", count=count)
+    if instance is not None:
+        replication.print_next_steps(directory, instance, output)
     if arguments.port is not None:
         output.message("will-listen", listener=LISTENER, address=arguments.address, port=arguments.port)
     if arguments.is_default:
@@ -175,8 +189,10 @@ def _listener_attributes(arguments: argparse.Namespace) -> dict[str, Value] | No
     return listener
 
 
-def _log_section(name: str, arguments: argparse.Namespace) -> LogSection:
+def _log_section(name: str, arguments: argparse.Namespace, instance: PlannedInstance | None) -> LogSection:
     kind, management = _LOG_KINDS[arguments.log_kind]
+    if instance is not None:
+        kind, management = LogType.REPLICATED, LogManagement.AUTOMATIC
     default = LogSection()
     section = LogSection(
         primary_files=_or(arguments.log_primary, default.primary_files),
@@ -187,7 +203,7 @@ def _log_section(name: str, arguments: argparse.Namespace) -> LogSection:
         path=str(Path(arguments.log_path).absolute()) if arguments.log_path else "",
     )
     try:
-        new_qm_ini(name, section)
+        new_qm_ini(name, section, instance.name if instance is not None else "")
     except (ConfigurationError, ValueError) as error:
         why = error.problem if isinstance(error, ConfigurationError) else error
         raise CommandFailed(Status.LOG_SIZE, "AMQ7073E", why=why) from error
@@ -201,9 +217,15 @@ def _or(given: int | None, default: int) -> int:
     return default if given is None else given
 
 
-def _make_files(directory: QueueManagerDirectory, log: LogSection, file_system_megabytes: int | None) -> None:
+def _make_files(
+    directory: QueueManagerDirectory,
+    log: LogSection,
+    file_system_megabytes: int | None,
+    instance: PlannedInstance | None,
+) -> None:
+    name, is_empty = (instance.name, instance.is_empty) if instance is not None else ("", False)
     try:
-        create_queue_manager(directory.root, directory.name, log, file_system_megabytes)
+        create_queue_manager(directory.root, directory.name, log, file_system_megabytes, name, is_empty)
     except QueueManagerExistsError as error:
         raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name) from error
     except (LogRefused, DiskFull, LogSpace, DiskFailed, OSError) as error:
@@ -224,13 +246,13 @@ def _make_objects(
     """Starts the queue manager once to define its objects, and ends it; returns the number of objects."""
     manager = QueueManager(directory)
     try:
-        manager.start()
+        manager.start(is_founding=True)
         try:
             if changes:
                 manager.define(manager.engine.manager.with_changes(changes), replace=True)
             if listener is not None:
                 manager.define(new_definition(ObjectType.LISTENER, LISTENER, listener))
-            with manager.lock:
+            with manager.turn:
                 return sum(len(table) for table in manager.engine.definitions.values())
         finally:
             manager.end("immediate")

@@ -5,15 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from ostler import __version__
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, existing_manager, refuse_options, root
 from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.ha import views
+from ostler.cli.ha.views import ShownInstance, shown_instance
 from ostler.server.config.default_manager import default_name
-from ostler.server.config.directories import QueueManagerDirectory, program_name, queue_managers, running_process
+from ostler.server.config.directories import (
+    QueueManagerDirectory,
+    data_roots,
+    program_name,
+    queue_managers,
+    running_process,
+)
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.process_file import ManagerState, read_record, state_of
 
@@ -21,11 +28,13 @@ _NAME_WIDTH: Final = 48
 _ACTIVE: Final = (
     ManagerState.STARTING,
     ManagerState.RUNNING,
+    ManagerState.REPLICA,
     ManagerState.QUIESCING,
     ManagerState.ENDING_IMMEDIATELY,
     ManagerState.ENDING_PREEMPTIVELY,
 )
-_CHOICES: Final = ("all", "status", "default", "standby", "installation", "process")
+_OF_COPIES: Final = ("ha", "dr", "nativeha")
+_CHOICES: Final = ("all", "status", "default", "standby", "installation", "process", *_OF_COPIES)
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class ListedManager:
     started: str
     version: str
     embedded_in: str = ""  # the program that runs it beside its own work
+    copies: ShownInstance | None = None  # its instances, if they are asked for
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,7 +63,13 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument("-m", dest="name", metavar="QMGR", help="only this one")
     parser.add_argument("-o", dest="fields", action="append", choices=_CHOICES, help="what to show (status)")
     parser.add_argument("-s", dest="shows_status", action="store_true", help="as -o status")
-    parser.add_argument("-x", dest="shows_instances", action="store_true", help="show the processes that run them")
+    parser.add_argument(
+        "-x",
+        dest="shows_instances",
+        action="store_true",
+        help="show the processes that run them; with -o nativeha all instances",
+    )
+    parser.add_argument("-g", dest="shows_groups", action="store_true", help="with -o nativeha: show the groups")
     parser.add_argument("-a", dest="only_active", action="store_true", help="only active ones")
     parser.add_argument("-n", dest="untranslated", action="store_true", help="no translation; there is none anyway")
     refuse_options(parser, {"-c": "`DISPLAY CONN(*) ALL` in runmqsc shows who is connected"}, 0)
@@ -63,31 +79,35 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     base = root()
+    fields = _fields(arguments)
+    if arguments.shows_groups and "nativeha" not in fields:
+        raise CommandFailed(Status.ARGUMENTS_WRONG, "AMQ5203E", option="-g", why="it needs -o nativeha.")
     if arguments.name:
-        names = [existing_manager(arguments.name).name]
+        directories = [existing_manager(arguments.name)]
     else:
-        names = [entry.name for entry in queue_managers(base)]
+        directories = [
+            QueueManagerDirectory(each, entry.name) for each in data_roots(base) for entry in queue_managers(each)
+        ]
     try:
         default = default_name(base)
     except ConfigurationError as error:
         raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
-    found = [_describe_manager(base, name, default) for name in names]
+    with_copies = arguments.is_json or any(field in fields for field in _OF_COPIES)
+    found = [_describe_manager(each, default, with_copies) for each in directories]
     if arguments.only_active:
         found = [each for each in found if each.state in _ACTIVE]
     if arguments.is_json:
         print(json.dumps([_as_json(each) for each in found], indent=2))
     else:
-        fields = _fields(arguments)
         for each in found:
-            print(_line(each, fields))
-            if arguments.shows_instances and each.process:
-                print(f"    INSTANCE({each.process}) MODE(Active) STARTED({each.started})")
+            for line in _lines(each, fields, arguments.shows_instances, arguments.shows_groups):
+                print(line)
     # As in MQ: scripts run `dspmq -a -m QM1` and expect 5.
     return Status.RUNNING if arguments.only_active and found else Status.DONE
 
 
-def _describe_manager(base: Path, name: str, default: str) -> ListedManager:
-    directory = QueueManagerDirectory(base, name)
+def _describe_manager(directory: QueueManagerDirectory, default: str, with_copies: bool) -> ListedManager:
+    name = directory.typed_name
     state = state_of(directory)
     process = running_process(directory)[1]
     record = read_record(directory)
@@ -97,7 +117,8 @@ def _describe_manager(base: Path, name: str, default: str) -> ListedManager:
     program = ""
     if record is not None and is_current and process and record.is_embedded:
         program = program_name(process) or "another program"
-    return ListedManager(name, state, name == default, str(directory.path), process, started, version, program)
+    copies = shown_instance(directory) if with_copies else None
+    return ListedManager(name, state, name == default, str(directory.path), process, started, version, program, copies)
 
 
 def _fields(arguments: argparse.Namespace) -> list[str]:
@@ -105,8 +126,20 @@ def _fields(arguments: argparse.Namespace) -> list[str]:
     if arguments.shows_status or not chosen:
         chosen.append("status")
     if "all" in chosen:
-        return ["status", "default", "standby", "installation", "process"]
+        return [field for field in _CHOICES if field != "all"]
     return [each for each in _CHOICES if each in chosen]
+
+
+def _lines(shown: ListedManager, fields: list[str], shows_instances: bool, shows_groups: bool) -> list[str]:
+    lines = [_line(shown, fields)]
+    copies = shown.copies if "nativeha" in fields else None
+    if shows_instances and copies is not None and copies.known is not None:
+        lines += views.instance_lines(copies)
+    elif shows_instances and shown.process:
+        lines.append(f"    INSTANCE({shown.process}) MODE(Active) STARTED({shown.started})")
+    if shows_groups and copies is not None:
+        lines += views.group_lines(copies)
+    return lines
 
 
 def _line(shown: ListedManager, fields: list[str]) -> str:
@@ -119,10 +152,15 @@ def _line(shown: ListedManager, fields: list[str]) -> str:
         "installation": f"DATAPATH({shown.path}) VERSION({shown.version})",
         "process": f"PROCESS({shown.process or ''}) STARTED({shown.started})",
     }
+    if shown.copies is not None:
+        values["ha"] = views.ha_field(shown.copies)
+        values["dr"] = views.dr_field(shown.copies)
+        values["nativeha"] = views.native_ha_fields(shown.copies)
     return " ".join([*parts, *(values[field] for field in fields)])
 
 
 def _as_json(shown: ListedManager) -> dict[str, object]:
+    copies = views.as_json(shown.copies) if shown.copies is not None else None
     return {
         "name": shown.name,
         "status": str(shown.state),
@@ -132,4 +170,5 @@ def _as_json(shown: ListedManager) -> dict[str, object]:
         "started": shown.started,
         "version": shown.version,
         "embedded_in": shown.embedded_in,
+        **({"copies": copies} if copies is not None else {}),
     }

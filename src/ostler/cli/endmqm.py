@@ -14,14 +14,13 @@ from ostler.cli.framework.commands import (
     CommandFailed,
     CommandOutput,
     existing_manager,
-    refuse_options,
     request_action,
     whole_number,
 )
 from ostler.cli.framework.exit_statuses import Status
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
-from ostler.server.config.process_file import ENDING, state_of
+from ostler.server.config.process_file import ENDING, ManagerState, state_of
 
 _POLL_SECONDS: Final = 0.01
 _FOR_EVER: Final = -1.0
@@ -29,10 +28,6 @@ _FOR_EVER: Final = -1.0
 _QUIESCE_SHARE: Final = 0.7
 _PATIENCE_SECONDS: Final = 10.0
 _GRACE_SECONDS: Final = 1.0
-_REFUSED: Final = {
-    "-s": "there is no standby instance that could take over",
-    "-x": "there is no standby instance that could be ended",
-}
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,6 +49,13 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         action="store_true",
         help="clients that reconnect by themselves do so (as they do anyway)",
     )
+    instances = parser.add_mutually_exclusive_group()
+    instances.add_argument(
+        "-s", dest="switches_over", action="store_true", help="a replica that is in sync takes over when it has ended"
+    )
+    instances.add_argument(
+        "-x", dest="only_replica", action="store_true", help="end this instance only if it is a replica"
+    )
     times = parser.add_mutually_exclusive_group()
     times.add_argument(
         "-t",
@@ -66,7 +68,6 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "-tp", dest="limit_seconds", type=whole_number, metavar="S", help="end within this time, by force if need be"
     )
     parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
-    refuse_options(parser, _REFUSED, 0)
     parser.set_defaults(run=run, mode="c")
 
 
@@ -75,12 +76,21 @@ def run(arguments: argparse.Namespace) -> int:
     output = CommandOutput(arguments.is_quiet)
     is_running, process = running_process(directory)
     if not is_running:
-        raise CommandFailed(Status.NOT_AVAILABLE, "AMQ7028E", name=directory.name)
+        raise CommandFailed(Status.NOT_AVAILABLE, "AMQ7028E", name=directory.typed_name)
+    if arguments.only_replica and state_of(directory) is not ManagerState.REPLICA:
+        why = "it is not a replica. Without -x it is ended all the same."
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-x", why=why)
     mode = {"c": "quiesce", "w": "quiesce", "i": "immediate", "p": "preemptive"}[arguments.mode]
+    if arguments.switches_over and mode == "preemptive":
+        why = "a preemptive end hands nothing over; the others take over by themselves."
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-s", why=why)
     limit = arguments.limit_seconds if arguments.limit_seconds is not None else arguments.target_seconds
     patience = arguments.limit_seconds if arguments.limit_seconds is not None else _patience(mode)
     wait_seconds = _FOR_EVER if limit is None else limit * _QUIESCE_SHARE
-    if not _ask_end(directory, mode, wait_seconds, arguments.reconnects, patience):
+    request = {"mode": mode, "wait_seconds": wait_seconds, "reconnect": arguments.reconnects}
+    if arguments.switches_over:
+        request["switch_over"] = True
+    if not _ask_end(directory, request, patience, output):
         _handle_no_answer(directory, process, patience, output)
         return Status.DONE
     if arguments.mode == "c" and limit is None:
@@ -95,16 +105,24 @@ def _patience(mode: str) -> float | None:
 
 
 def _ask_end(
-    directory: QueueManagerDirectory, mode: str, wait_seconds: float, reconnects: bool, patience_seconds: float | None
+    directory: QueueManagerDirectory, request: dict[str, object], patience_seconds: float | None, output: CommandOutput
 ) -> bool:
     """Returns whether the queue manager accepted the request to end. A thread waits, as it may hang."""
+    mode = request["mode"]
     accepted: list[bool] = []
     failures: list[CommandFailed] = []
 
     def wait_for_answer() -> None:
         try:
-            answers = request_action(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
-            accepted.extend(True for answer in answers if answer.get("accepted"))
+            for answer in request_action(directory, "end", Status.NOT_AVAILABLE, **request):
+                if "cannot_switch_over" in answer:
+                    why = answer["cannot_switch_over"]
+                    status = Status.CANNOT_SWITCH_OVER
+                    failures.append(CommandFailed(status, "AMQ7276E", name=directory.typed_name, why=why))
+                if isinstance(taken_over := answer.get("switch_over"), str):
+                    output.line(taken_over)
+                if answer.get("accepted"):
+                    accepted.append(True)
         except MQError:
             # It hangs, or is too busy with its end to answer; its process file has the state.
             if not running_process(directory)[0] or state_of(directory) in ENDING:
@@ -140,7 +158,7 @@ def _await_end(
     if not _has_ended(directory, process, patience_seconds):
         if mode != "preemptive":
             output.message("not-in-time", name=directory.name)
-            _ask_end(directory, "preemptive", 0.0, False, _GRACE_SECONDS)
+            _ask_end(directory, {"mode": "preemptive", "wait_seconds": 0.0}, _GRACE_SECONDS, output)
         if not _has_ended(directory, process, _GRACE_SECONDS):
             _kill(directory, process, output)
     output.message("AMQ8004I", name=directory.name)

@@ -10,6 +10,7 @@ from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing
 from ostler.cli.framework.exit_statuses import Status
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.qm_ini import RULES, QueueManagerIni
+from ostler.server.config.replication_ini import REPEATED
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,6 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_known(arguments: argparse.Namespace) -> None:
     """Rejects an unknown attribute of a stanza that Ostler reads. Other stanzas are left to other programs."""
+    if arguments.stanza.lower() in REPEATED:
+        why = f"a file has several stanzas {arguments.stanza}; `ostler sethagrp` and `ostler crtdrprimary` write them."
+        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=why)
     known = [rule.name for rule in RULES if rule.stanza.lower() == arguments.stanza.lower()]
     if known and arguments.attribute.lower() not in [name.lower() for name in known]:
         why = f"{arguments.stanza} has no {arguments.attribute}; it has {', '.join(known)}."

@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
 
 _OUTPUT: Final = "output.log"
+_NO_PIPE: Final = -1
 _OUTPUT_SHOWN_BYTES: Final = 2000
 _PIPE_PROGRESS_SECONDS: Final = 0.2
 _CONSOLE_PROGRESS_SECONDS: Final = 5.0
 _COLOURS: Final = {"W": "\x1b[33m", "E": "\x1b[31m", "S": "\x1b[31;1m"}
 _PLAIN: Final = "\x1b[0m"
-_STANDBY: Final = "there are no standby instances here"
+_STANDBY: Final = "an instance of a group is started without it, and follows the one that leads"
 _BACKUP: Final = "there are no backup queue managers here"
 _REFUSED_ALONE: Final = {
     "-a": _BACKUP,
@@ -161,7 +162,12 @@ def _start(directory: QueueManagerDirectory, arguments: argparse.Namespace, outp
         output.message("AMQ7230I", records=ready["records"], seconds=ready["seconds"], messages=ready["messages"])
         for notice in ready["notices"]:
             output.line(str(notice))
-    output.message("AMQ8003I", name=directory.name, details=f" in process {ready['pid']}")
+    if "replica_of" in ready:
+        where = ready["replica_of"]
+        leader = f"The active instance is at {where}." if where else "No instance is active yet."
+        output.message("started-as-replica", name=directory.typed_name, process=ready["pid"], leader=leader)
+    else:
+        output.message("AMQ8003I", name=directory.name, details=f" in process {ready['pid']}")
     # The process goes on by itself; Popen must not wait for it.
     process.returncode = 0
     return Status.DONE
@@ -257,17 +263,17 @@ class PipeReporter:
 
     def ready(self, manager: QueueManager) -> None:
         summary = manager.restart
-        self._write(
-            {
-                "ready": {
-                    "pid": os.getpid(),
-                    "records": summary.records,
-                    "messages": summary.messages,
-                    "seconds": summary.seconds,
-                    "notices": list(manager.notices),
-                }
-            }
-        )
+        ready: dict[str, object] = {
+            "pid": os.getpid(),
+            "records": summary.records,
+            "messages": summary.messages,
+            "seconds": summary.seconds,
+            "notices": list(manager.notices),
+        }
+        followed = manager.followed_leader()
+        if followed is not None:
+            ready["replica_of"] = followed
+        self._write({"ready": ready})
         self.close()
 
     def failed(self, failure: StartFailure) -> None:
@@ -295,7 +301,8 @@ def main() -> int:
     parser.add_argument("--no-services", action="store_true")
     parser.add_argument("--stop-seconds", type=float, default=5.0)
     arguments = parser.parse_args()
-    os.set_inheritable(arguments.pipe, False)
+    if arguments.pipe != _NO_PIPE:
+        os.set_inheritable(arguments.pipe, False)
     os.umask(0o077)
     # The working directory of the caller can be unmounted while the queue manager runs.
     os.chdir(arguments.root)
@@ -396,8 +403,21 @@ def make_daemon(
             started(manager, daemon)
         return server
 
+    def restart() -> None:
+        """Runs this process anew, with the same id; strmqm does not listen to it any more."""
+        program = [sys.executable, "-P", "-m", "ostler.cli.strmqm", "--root", str(directory.root)]
+        program += ["--name", directory.name, "--pipe", str(_NO_PIPE), "--stop-seconds", str(stop_seconds)]
+        if not starts_services:
+            program.append("--no-services")
+        if echo is not None:
+            program = [sys.executable, *sys.orig_argv[1:]]
+        sys.stdout.flush()
+        os.execv(sys.executable, program)
+
     flavour = "compiled" if is_compiled() else "interpreted"
-    return Daemon(directory, reporter, make_server, __version__, flavour, stop_seconds, echo, starts_services)
+    return Daemon(
+        directory, reporter, make_server, __version__, flavour, stop_seconds, echo, starts_services, restart=restart
+    )
 
 
 if __name__ == "__main__":

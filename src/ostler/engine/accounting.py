@@ -21,6 +21,7 @@ def record_connect(engine: Engine, connection: Connection, options: i64) -> None
     """Record that an application has connected. Its MQCNO options are honoured with ACCTCONO(ENABLED) only."""
     statistics = engine.statistics
     statistics.connects += 1
+    statistics.application_started(connection.application)
     if len(engine.connections) > statistics.connections_high:
         statistics.connections_high = len(engine.connections)
     if len(engine.connections) > statistics.connections_high_monitored:
@@ -49,9 +50,10 @@ def record_connect_failed(engine: Engine) -> None:
     engine.statistics.connects_failed += 1
 
 
-def record_disconnect(engine: Engine, how: i64) -> None:
+def record_disconnect(engine: Engine, connection: Connection, how: i64) -> None:
     """Record the end of a connection: DISCONNECTED, LOST or ENDED_BY_MANAGER."""
     statistics = engine.statistics
+    statistics.application_ended(connection.application)
     if how == DISCONNECTED:
         statistics.disconnects += 1
     elif how == LOST:

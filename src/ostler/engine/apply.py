@@ -15,23 +15,46 @@ A message on a queue is in one of four states of its slot:
 `Queue.uncommitted` counts the slots in the two uncommitted states. A message that is handed to a waiting get takes no
 slot: `arrive` and `leave` count it in and out of the depth.
 
-A failed assertion means that the state and the journal disagree. The queue manager then stops, and acknowledges
-nothing (`server.failure`).
+Each function checks the state before it and the counts behind it. InvariantFailed means that the state and the journal
+disagree: the queue manager stops and acknowledges nothing any more.
 """
 
 from __future__ import annotations
+
+from typing import Final, final
 
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub import subscription_definitions
+from ostler.engine.pubsub.publication_properties import topic_in
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.slots import AVAILABLE, FREE, GOT_UNCOMMITTED, LOCKED, PUT_UNCOMMITTED, STATE_MASK, Slots
+from ostler.engine.queue.slots import (
+    AVAILABLE,
+    FREE,
+    GOT_UNCOMMITTED,
+    LOCKED,
+    PUT_UNCOMMITTED,
+    STATE_MASK,
+    extent_length,
+)
+from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
+from ostler.model.errors import InvariantFailed
+
+_STATES: Final = {
+    FREE: "FREE",
+    AVAILABLE: "AVAILABLE",
+    PUT_UNCOMMITTED: "PUT_UNCOMMITTED",
+    GOT_UNCOMMITTED: "GOT_UNCOMMITTED",
+}
+
+_FREED_AT_ONCE: Final = 1_000
+_FREE_COST: Final = 2  # of a message, in units of `Engine.work_left`
 
 # -- messages outside units of work ------------------------------------------------------------------------------------
 
@@ -44,12 +67,13 @@ def arrive(queue: Queue) -> None:
 def leave(queue: Queue) -> None:
     """Count out a message that arrived and was handed to a waiting get, without taking a slot."""
     queue.depth -= 1
-    assert queue.depth >= 0, "a queue has fewer messages than none"
+    _check_counts(queue)
 
 
 def store(queue: Queue, message: Message, flags: i64, expiry_ms: i64) -> i64:
     """Store a message that has arrived as the last one of its priority. Returns its slot."""
-    assert flags & STATE_MASK == FREE, "the state of a message is decided here"
+    if flags & STATE_MASK != FREE:
+        raise InvariantFailed(f"Queue {queue.name}: message {message.seq} has a state before it is stored")
     slot: i64 = queue.store(message, flags | AVAILABLE, expiry_ms)
     queue.link_new(slot)
     return slot
@@ -60,7 +84,8 @@ def put(queue: Queue, message: Message, flags: i64, expiry_ms: i64, near_head: b
 
     `near_head` is a hint: the position is looked for from the head of the queue.
     """
-    assert flags & STATE_MASK == FREE, "the state of a message is decided here"
+    if flags & STATE_MASK != FREE:
+        raise InvariantFailed(f"Queue {queue.name}: message {message.seq} has a state before it is stored")
     queue.depth += 1
     slot: i64 = queue.store(message, flags | AVAILABLE, expiry_ms)
     queue.link_in_order(slot, near_head)
@@ -69,11 +94,12 @@ def put(queue: Queue, message: Message, flags: i64, expiry_ms: i64, near_head: b
 
 def get(queue: Queue, slot: i64) -> None:
     """Remove an available message for good: it was got, expired, cleared or replaced."""
-    assert queue.slots.state(slot) == AVAILABLE, "only an available message can be got"
+    if queue.slots.state(slot) != AVAILABLE:
+        raise _wrong_state(queue, slot, AVAILABLE)
     queue.unlink(slot)
     queue.release(slot)
     queue.depth -= 1
-    assert queue.depth >= 0, "a queue has fewer messages than none"
+    _check_counts(queue)
 
 
 def restore(
@@ -82,6 +108,7 @@ def restore(
     """Add an available message of a snapshot, which is in the queue's file. They come in order. Returns its slot."""
     slot: i64 = queue.slots.take_stored(seq, flags | AVAILABLE, id_hash, correlation_hash, expiry_ms, extent)
     queue.file.claim(extent)
+    queue.stored_bytes += extent_length(extent)
     if expiry_ms != 0:
         queue.expiring += 1
     queue.link_new(slot)
@@ -91,22 +118,23 @@ def restore(
 
 def reset(queue: Queue) -> None:
     """Forget all messages of a queue whose file is rebuilt."""
-    assert queue.uncommitted == 0, "a queue with uncommitted messages cannot be rebuilt"
+    if queue.uncommitted != 0:
+        raise InvariantFailed(f"Queue {queue.name}: it is rebuilt with {queue.uncommitted} uncommitted messages")
     queue.file.reset()
-    queue.slots = Slots()
-    queue.groups = {}
-    queue.depth = 0
-    queue.expiring = 0
-    queue.spill = []
-    queue.spill_bytes = 0
-    queue.resident_bytes_persistent = 0
-    queue.unsaved_bytes = 0
-    queue.resident_bytes_nonpersistent = 0
-    queue.release_long_messages()
+    queue.forget_messages()
 
 
-def clear(queue: Queue) -> i64:
-    """Remove all available messages. Returns their number."""
+def clear(engine: Engine, queue: Queue) -> i64:
+    """Remove all available messages. Returns their number. Their memory is freed later, in slices."""
+    if queue.uncommitted == 0 and not queue.handles:
+        cleared: i64 = queue.depth
+        queue.reserve.freed_bytes += queue.stored_bytes
+        queue.file.release_all()
+        discard_messages(engine, queue)
+        queue.forget_messages()
+        if cleared > 0:
+            queue.changed = True
+        return cleared
     slots = queue.slots
     removed: i64 = 0
     slot: i64 = 0
@@ -118,6 +146,30 @@ def clear(queue: Queue) -> i64:
     return removed
 
 
+def discard_messages(engine: Engine, queue: Queue) -> None:
+    """Have the memory of all messages of a queue freed in slices. Nobody reads them any more."""
+    if len(queue.slots.resident) > _FREED_AT_ONCE:
+        engine.begin_task(FreeMessages(engine, queue.slots.resident))
+
+
+@final
+class FreeMessages(EngineTask):
+    """Frees the messages of a list, a slice at a time: a million at once would hold up everybody."""
+
+    def __init__(self, engine: Engine, messages: list[Message | None]) -> None:
+        super().__init__()
+        self._engine = engine
+        self._messages = messages
+        self._left: i64 = len(messages)
+
+    def step(self) -> bool:
+        while self._left > 0 and self._engine.work_left > 0:
+            self._engine.work_left -= _FREE_COST
+            self._left -= 1
+            self._messages[self._left] = None
+        return self._left == 0
+
+
 # -- units of work -----------------------------------------------------------------------------------------------------
 
 
@@ -125,39 +177,48 @@ def put_in_unit(
     queue: Queue, message: Message, flags: i64, expiry_ms: i64, unit: UnitOfWork, is_persistent: bool
 ) -> i64:
     """Store a message that has arrived in a unit of work. Returns its slot."""
-    assert flags & STATE_MASK == FREE, "the state of a message is decided here"
-    assert unit.state != ENDED, "an ended unit of work takes no message"
+    if flags & STATE_MASK != FREE:
+        raise InvariantFailed(f"Queue {queue.name}: message {message.seq} has a state before it is stored")
+    if unit.state == ENDED:
+        raise InvariantFailed(f"Unit of work {unit.number} has ended, and queue {queue.name} has a message for it")
     slot: i64 = queue.store(message, flags | PUT_UNCOMMITTED, expiry_ms)
     unit.entries.append(Entry(queue, slot, message.seq, True, is_persistent))
     queue.uncommitted += 1
     if queue.keeps_retained:
-        unit.is_retaining = True
+        if not unit.is_retaining:
+            unit.is_retaining = True
+            unit.topics = {}
+        unit.topics[message.seq] = topic_in(message.properties)
     return slot
 
 
 def get_in_unit(queue: Queue, slot: i64, seq: i64, unit: UnitOfWork, is_persistent: bool) -> None:
     """Get an available message in a unit of work: it is gone for others, and comes back with a back-out."""
-    assert queue.slots.state(slot) == AVAILABLE, "only an available message can be got"
-    assert unit.state != ENDED, "an ended unit of work takes no message"
+    if queue.slots.state(slot) != AVAILABLE:
+        raise _wrong_state(queue, slot, AVAILABLE)
+    if unit.state == ENDED:
+        raise InvariantFailed(f"Unit of work {unit.number} has ended, and queue {queue.name} has a message for it")
     queue.unlink(slot)
     queue.slots.set_state(slot, GOT_UNCOMMITTED)
     queue.slots.flags[slot] &= ~LOCKED
     unit.entries.append(Entry(queue, slot, seq, False, is_persistent))
     queue.uncommitted += 1
     queue.depth -= 1
-    assert queue.depth >= 0, "a queue has fewer messages than none"
+    _check_counts(queue)
 
 
 def prepare(unit: UnitOfWork, xid: bytes) -> None:
     """Prepare a unit: only its coordinator ends it from now on."""
-    assert unit.state != ENDED, "an ended unit of work cannot be prepared"
+    if unit.state == ENDED:
+        raise InvariantFailed(f"Unit of work {unit.number} has ended, and is to be prepared")
     unit.xid = xid
     unit.state = PREPARED
 
 
 def end_unit(engine: Engine, unit: UnitOfWork) -> None:
     """End a unit. Its entries are committed or backed out one by one."""
-    assert unit.state == ACTIVE or unit.state == PREPARED, "a unit of work ends once"
+    if unit.state != ACTIVE and unit.state != PREPARED:
+        raise InvariantFailed(f"Unit of work {unit.number} is to end twice")
     unit.state = ENDED
     engine.units_of_work.pop(unit.number, None)
 
@@ -177,14 +238,15 @@ def commit_get(queue: Queue, entry: Entry) -> None:
     """Remove a message that a committed unit got."""
     _leave_unit(queue, entry.slot, entry.seq, GOT_UNCOMMITTED)
     queue.release(entry.slot)
+    _check_counts(queue)
 
 
 def back_out_put(queue: Queue, entry: Entry) -> None:
     """Remove a message that a backed-out unit put."""
     _leave_unit(queue, entry.slot, entry.seq, PUT_UNCOMMITTED)
     queue.depth -= 1
-    assert queue.depth >= 0, "a queue has fewer messages than none"
     queue.release(entry.slot)
+    _check_counts(queue)
 
 
 def back_out_get(queue: Queue, entry: Entry, is_counted: bool = True) -> None:
@@ -209,10 +271,37 @@ def count_back_out(queue: Queue, slot: i64) -> None:
 
 
 def _leave_unit(queue: Queue, slot: i64, seq: i64, state: i64) -> None:
-    assert queue.slots.state(slot) == state, "a message of a unit of work is in the state that the unit gave it"
-    assert queue.slots.seqs[slot] == seq, "a slot holds the message of its unit of work"
+    if queue.slots.state(slot) != state:
+        raise _wrong_state(queue, slot, state)
+    if queue.slots.seqs[slot] != seq:
+        raise InvariantFailed(
+            f"Queue {queue.name}: slot {slot} has message {queue.slots.seqs[slot]}, its unit of work has {seq}"
+        )
     queue.uncommitted -= 1
-    assert queue.uncommitted >= 0, "a queue has fewer uncommitted messages than none"
+    if queue.uncommitted < 0:
+        raise InvariantFailed(f"Queue {queue.name}: it has {queue.uncommitted} uncommitted messages")
+
+
+# -- invariants --------------------------------------------------------------------------------------------------------
+
+
+def _check_counts(queue: Queue) -> None:
+    """Check the counts of a queue that a message has left. Messages that arrive are in the depth before their slot."""
+    if queue.depth < 0:
+        raise InvariantFailed(f"Queue {queue.name}: its depth is {queue.depth}")
+    if queue.slots.count > queue.depth + queue.uncommitted:
+        raise InvariantFailed(
+            f"Queue {queue.name}: {queue.slots.count} slots are in use, but its depth is {queue.depth} and "
+            f"{queue.uncommitted} messages are uncommitted"
+        )
+
+
+def _wrong_state(queue: Queue, slot: i64, wanted: i64) -> InvariantFailed:
+    found: i64 = queue.slots.state(slot)
+    return InvariantFailed(
+        f"Queue {queue.name}: slot {slot} with message {queue.slots.seqs[slot]} is {_STATES[found]}, not "
+        f"{_STATES[wanted]}"
+    )
 
 
 # -- definitions -------------------------------------------------------------------------------------------------------
@@ -278,6 +367,7 @@ def delete_queue(engine: Engine, queue: Queue) -> None:
     if not queue.is_temporary:
         engine.catalogue_changed = True
     engine.remove_queue(queue)
+    discard_messages(engine, queue)
     if queue.keeps_retained:
         engine.topics.forget_retained()
     if engine.guard is not None:

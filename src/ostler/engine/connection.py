@@ -12,6 +12,7 @@ from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.accounts import ConnectionAccount
 from ostler.model.counters import VerbCounters
+from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
     from ostler.engine.properties.properties import PropertySet
@@ -86,11 +87,11 @@ class Connection:
         self.broken: i64 = 0  # reason every further verb gets, such as MQRC_CONNECTION_BROKEN
         self.consuming = False
         self.has_disconnected = False  # with MQDISC, so that its end is an orderly one
-        # Answer of the last put or commit.
-        self.put_md: bytes = b""
-        self.put_resolved_names: bytes = b""
-        self.after_lsn: i64 = 0
-        self.publish_level: i64 = PUBLISH_LEVEL_HIGHEST  # of the put under way
         self.owner: object = None  # of the server, which keeps it with the connection
         # Passes all authority checks: a program in the queue manager's own process, or an administrator.
         self.is_privileged = True
+
+    def check_working(self) -> None:
+        """Raise MQError when the connection is broken."""
+        if self.broken:
+            raise MQError(self.broken)

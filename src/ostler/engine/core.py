@@ -19,9 +19,11 @@ from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.get_waiters import ScanTurns
 from ostler.engine.queue.queue import LongMessages, Queue
 from ostler.engine.queue.queue_file import OpenFiles, QueueFile
+from ostler.engine.queue.reads import MessageRead, PendingReads
 from ostler.engine.recovery.checkpoint_reserve import CheckpointReserve
 from ostler.engine.selectors.selector import COMPILING_COST, Selector, compile_selector
 from ostler.engine.selectors.selector import cache as selector_cache
+from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.accounts import ManagerStatistics
@@ -29,7 +31,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.counters import VerbCounters, verb_counts
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 from ostler.model.guard import Guard
 from ostler.model.journal import Journal
 
@@ -43,6 +45,9 @@ _NOTICES_MAX: Final = 64  # between two runs of the housekeeping
 SLICE_COST: Final = 2_000
 SHARE_COST: Final = 20_000
 NO_LIMIT: Final = 1 << 60
+# In the place of a reason code: MQRC_RESOURCE_PROBLEM, for lack of log space. Verbs raise LogFull, or return it with
+# `wants_log_space`; the caller makes room in the log and calls again.
+LOG_FULL: Final = -2102
 # Journal space that a verb leaves beyond its own record.
 JOURNAL_MARGIN_BYTES: Final = 4096
 QUEUES_PATH: Final = "queues"
@@ -100,6 +105,7 @@ class Engine:
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
         self.buffer_bytes_persistent: i64 = 256 * 1024
         self.long_messages = LongMessages()
+        self.reads = PendingReads()
         self.topics = TopicTree()
         # Applications.
         self.connections: dict[int, Connection] = {}
@@ -112,16 +118,23 @@ class Engine:
         self.queue_statistics: i64 = mq.MQMON_OFF
         self.queue_monitoring: i64 = mq.MQMON_OFF
         self.woken: list[GetRequest] = []
-        # Scans in slices: see `get.resume_scans`.
+        # Scans in slices: see `get.resume_work`.
         self.slice_cost: i64 = SLICE_COST
         self.share_cost: i64 = SHARE_COST
         self.work_left: i64 = NO_LIMIT  # of the slice under way
+        self.work_turn: i64 = 0  # of tasks, offers and scans that are continued
         self.share_left: i64 = SHARE_COST  # for scans within verbs
         self.scans = ScanTurns()
         self.offering: dict[int, Queue] = {}  # queues with pending offers, by id
-        # A request that never ends: its waker is called when scans are to be continued. Without one, scans never pause.
-        self.owner_signal = GetRequest(Connection(0, "", "", 0), Handle(0, OTHER_OBJECT, "", 0), 0, 0)
+        # A request that never ends: its waker is called when scans are to be continued. Without one, nothing pauses.
+        self.owner_signal = new_signal(None)
         self._is_owner_signalled = False
+        self.tasks: list[EngineTask] = []  # work that goes on in slices, in the order in which it was begun
+        self.unit_ends: list[EngineTask] = []  # those of them that end units of work
+        self.reading_tasks: list[EngineTask] = []  # those that wait for a read, and are not in `tasks` meanwhile
+        # The same for reads that are to be made. Without a waker messages are read at once.
+        self.read_signal = new_signal(None)
+        self._is_reader_signalled = False
         # The queue manager's own messages wait here while a request is being answered (`answering` > 0): delivering one
         # could answer the same request again.
         self.outbox: list[Posting] = []
@@ -129,8 +142,6 @@ class Engine:
         # Unique part of message ids and of dynamic queue names.
         self.id_prefix: bytes = b"AMQ " + name.encode("ascii")[:12].ljust(12)
         self.unique: i64 = 0
-        # Set when a verb found no log space: the owner makes room and calls again.
-        self.journal_full = False
         # Largest request for log space that has failed since room was last made.
         self.journal_wanted_bytes: i64 = 0
         self.expired: list[ExpiredMessage] = []  # found by the scan under way
@@ -211,10 +222,9 @@ class Engine:
         raise MQError(mq.MQRC_Q_MGR_STOPPING)
 
     def lacks_log_space(self, size_bytes: i64) -> bool:
-        """Return True, and set `journal_full`, when the log has no room for so many bytes."""
+        """Return True when the log has no room for so many bytes, and note how many are wanted."""
         if self.journal.room_bytes() >= size_bytes:
             return False
-        self.journal_full = True
         if size_bytes > self.journal_wanted_bytes:
             self.journal_wanted_bytes = size_bytes
         return True
@@ -241,7 +251,7 @@ class Engine:
     def signal_new_owner(self) -> None:
         """Wake a new owner if scans are to be continued."""
         self._is_owner_signalled = False
-        if self.has_pending_scans():
+        if self.has_pending_work():
             self.signal_owner()
 
     def renew_share(self) -> None:
@@ -249,9 +259,81 @@ class Engine:
         self._is_owner_signalled = False
         self.share_left = self.share_cost
 
-    def has_pending_scans(self) -> bool:
-        """Return True when scans or offers are to be continued."""
-        return self.scans.count > 0 or len(self.offering) > 0
+    def has_pending_work(self) -> bool:
+        """Return True when scans, offers or tasks are to be continued."""
+        return self.scans.count > 0 or len(self.offering) > 0 or len(self.tasks) > 0
+
+    def begin_task(self, task: EngineTask) -> None:
+        """Have a task continued by the engine's owner, or do it at once if there is none."""
+        if self.owner_signal.waker is None:
+            self.finish_task(task)
+            return
+        self.tasks.append(task)
+        self.signal_owner()
+
+    def finish_task(self, task: EngineTask) -> None:
+        """Do the rest of a task at once, and read messages at once."""
+        before: i64 = self.work_left
+        self.work_left = NO_LIMIT
+        was_deferring: bool = self.reads.is_deferring
+        self.reads.is_deferring = False
+        while not task.step():
+            pass
+        self.reads.is_deferring = was_deferring
+        self.work_left = before
+        self.end_task(task)
+
+    def finish_unit_ends(self) -> None:
+        """Finish all ends of units of work at once: whoever captures state needs it to agree with the journal."""
+        while self.unit_ends:
+            self.finish_task(self.unit_ends[0])
+
+    def finish_tasks(self) -> None:
+        """Finish all tasks at once, before the end."""
+        self.finish_unit_ends()
+        while self.tasks or self.reading_tasks:
+            task = self.tasks.pop(0) if self.tasks else self.reading_tasks.pop(0)
+            if not task.is_done:
+                self.finish_task(task)
+
+    def abandon_tasks(self) -> None:
+        """Wake all who wait for tasks: nothing is done any more."""
+        for task in [*self.tasks, *self.reading_tasks, *self.unit_ends]:
+            if not task.is_done:
+                task.is_abandoned = True
+                self.end_task(task)
+        self.tasks = []
+        self.reading_tasks = []
+        self.unit_ends = []
+
+    def end_task(self, task: EngineTask) -> None:
+        task.is_done = True
+        signal = task.signal
+        if isinstance(signal, GetRequest):
+            task.signal = None
+            self.woken.append(signal)
+
+    def notify_when_done(self, task: EngineTask, waker: object) -> None:
+        """Have `waker` woken when a task is done, in the turn in which it ends."""
+        task.signal = new_signal(waker)
+        if task.is_done:
+            self.end_task(task)
+
+    def set_reader(self, waker: object) -> None:
+        """Have messages read by whoever `waker` wakes, or at once if it is None."""
+        self.read_signal.waker = waker
+        self.reads.has_reader = waker is not None
+
+    def signal_reader(self) -> None:
+        """Wake whoever makes the reads that are wanted."""
+        if not self._is_reader_signalled and self.reads.has_reader:
+            self._is_reader_signalled = True
+            self.woken.append(self.read_signal)
+
+    def take_read(self) -> MessageRead | None:
+        """Return a read to make now without the engine's lock, or None. `get.end_read` must be called for it."""
+        self._is_reader_signalled = False
+        return self.reads.take()
 
     def first_slice(self) -> i64:
         """Return the cost that a verb may spend on a scan at once."""
@@ -311,6 +393,7 @@ class Engine:
         queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent
         queue.buffer_bytes_persistent = self.buffer_bytes_persistent
         queue.long_messages = self.long_messages
+        queue.reads = self.reads
         queue.performance.reset_ms = self.now_ms
         queue.collect(self.queue_statistics, self.queue_monitoring)
         self.queues[definition.name] = queue
@@ -343,6 +426,18 @@ class Engine:
             self.disk.remove(queue_path(queue.name, queue.queue_id, True))
         else:
             self.removed_queues.append(queue)  # a checkpoint may be writing its file
+
+
+def new_signal(waker: object) -> GetRequest:
+    """Return a request that never ends and only carries a waker, for `Engine.woken`."""
+    signal = GetRequest(Connection(0, "", "", 0), Handle(0, OTHER_OBJECT, "", 0), 0, 0)
+    signal.waker = waker
+    return signal
+
+
+def refusal(reason: i64, detail: str = "") -> MQError:
+    """Return the error for a reason code or LOG_FULL."""
+    return LogFull() if reason == LOG_FULL else MQError(reason, detail)
 
 
 def queue_path(name: str, queue_id: i64, is_temporary: bool = False) -> str:

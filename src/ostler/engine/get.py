@@ -24,6 +24,7 @@ from ostler.engine.queue.get_request import (
 )
 from ostler.engine.queue.matching import is_eligible
 from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.reads import MessageRead, ReadPending
 from ostler.engine.queue.retrieval import discard_expired, try_satisfy, try_satisfy_slice
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.engine.queue.slots import NONE
@@ -125,33 +126,120 @@ def _exceeds_selector_limit(request: GetRequest) -> bool:
     return request.selector is not None and request.connection.selector_use.bytes > SELECTOR_BYTES_MAX
 
 
-def resume_scans(engine: Engine) -> None:
-    """Continue scans that verbs have left unfinished, within a bounded cost. Some may be left (`has_pending_scans`).
+def resume_work(engine: Engine) -> None:
+    """Continue scans, offers and tasks that verbs have left unfinished, within a bounded cost.
+
+    Some may be left (`has_pending_work`).
 
     The owner calls this repeatedly, serves others in between, and wakes the requests in `engine.woken`.
     """
     engine.renew_share()
     left: i64 = engine.share_cost
-    is_turn_of_offers = True
-    while left > 0 and engine.has_pending_scans():
+    while left > 0 and engine.has_pending_work():
         given: i64 = engine.slice_cost if engine.slice_cost < left else left
         engine.work_left = given
-        if engine.offering and (is_turn_of_offers or engine.scans.count == 0):
+        # Tasks, offers and scans take turns, also from call to call: a small share must not always go to the first.
+        engine.work_turn = engine.work_turn + 1 if engine.work_turn < 2 else 0
+        if engine.work_turn == 0:
+            if not engine.tasks:
+                continue
+            _resume_task(engine)
+        elif engine.work_turn == 1:
+            if not engine.offering:
+                continue
             resume_offers(engine)
         else:
+            if engine.scans.count == 0:
+                continue
             request = engine.scans.take()
-            if request is not None and request.is_scanning:
+            if request is not None and request.is_scanning and not request.is_reading:
                 _resume_scan(engine, request)
-        is_turn_of_offers = not is_turn_of_offers
         spent: i64 = given - engine.work_left
         left -= spent if spent > 0 else 1
     engine.work_left = NO_LIMIT
+
+
+def _resume_task(engine: Engine) -> None:
+    """Continue the first task by one slice. Tasks take turns."""
+    task = engine.tasks.pop(0)
+    if task.is_done:
+        return  # somebody could not wait, and has finished it
+    reads = engine.reads
+    reads.is_deferring = reads.has_reader
+    try:
+        is_over: bool = task.step()
+    except ReadPending as pending:
+        engine.reading_tasks.append(task)
+        pending.read.tasks.append(task)
+        engine.signal_reader()
+        return
+    except MemoryError:
+        engine.tasks.append(task)
+        raise
+    finally:
+        reads.is_deferring = False
+    if is_over:
+        engine.end_task(task)
+    else:
+        engine.tasks.append(task)
+
+
+def end_read(engine: Engine, read: MessageRead) -> None:
+    """Continue what waited for a read that is made. Wake the requests in `engine.woken` afterwards."""
+    read.file.end_read()
+    read.is_made = True
+    queue = engine.queues_by_id.get(read.queue_id)
+    if queue is not None:
+        queue.end_read(read)
+        if read.is_offering:
+            queue.is_offer_read = False
+            engine.offering[queue.queue_id] = queue
+    for task in read.tasks:
+        if task in engine.reading_tasks:
+            engine.reading_tasks.remove(task)
+            engine.tasks.append(task)
+    is_first = True
+    for request in read.requests:
+        if not isinstance(request, GetRequest) or not request.is_reading or request.done:
+            continue  # it has been answered or cancelled meanwhile
+        request.is_reading = False
+        if is_first:
+            # At once: its message must not make room for others again.
+            is_first = False
+            engine.work_left = engine.slice_cost
+            _resume_scan(engine, request)
+            engine.work_left = NO_LIMIT
+        else:
+            engine.scans.add(request)
+    if engine.has_pending_work():
+        engine.signal_owner()
+
+
+def _resume_plain(engine: Engine, request: GetRequest, queue: Queue) -> None:
+    """Try a request without a scan again, for which a message was read."""
+    queue.waiting.remove(request)
+    request.must_rescan = False
+    engine.answering += 1
+    answered: bool = try_satisfy_slice(engine, request, queue)
+    end_answering(engine)
+    if request.is_scanning:
+        return
+    if not answered:
+        if request.options & mq.MQGMO_WAIT and request.wait_ms != 0:
+            queue.waiting.add(request)
+            _count_wait(engine, request, queue)
+            return
+        refuse(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
+    engine.woken.append(request)
 
 
 def _resume_scan(engine: Engine, request: GetRequest) -> None:
     """Continue the scan of a request by one slice."""
     queue = request.handle.queue
     assert queue is not None
+    if request.plain_kind != BY_SCAN:
+        _resume_plain(engine, request, queue)
+        return
     queue.waiting.end_scan(request)
     engine.answering += 1
     answered: bool = try_satisfy_slice(engine, request, queue)
@@ -210,6 +298,15 @@ def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
     assert queue is not None
     queue.waiting.remove(request)
     refuse(engine, request, reason)
+
+
+def end_wait(engine: Engine, request: GetRequest) -> bool:
+    """End a wait whose interval is over. False: a message is being read for it, and its answer comes afterwards."""
+    if request.is_reading and not request.done:
+        request.wait_ms = 0
+        return False
+    cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
+    return True
 
 
 def cancel_waits(engine: Engine, connection: Connection, reason: i64) -> None:

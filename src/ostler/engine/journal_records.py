@@ -33,12 +33,14 @@ from ostler.engine.recovery.records import (
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
+from ostler.model.errors import InvariantFailed
 
 
 def _append(engine: Engine, kind: i64, head: bytes, descriptor: bytes, body: bytes) -> i64:
     """Append one record. Returns the LSN behind it, which is higher than that of all records before it."""
     lsn: i64 = engine.journal.append(kind, head, descriptor, body)
-    assert lsn > engine.appended_lsn, "the LSN of the journal grows with every record"
+    if lsn <= engine.appended_lsn:
+        raise InvariantFailed(f"The journal has appended a record at LSN {lsn}, behind {engine.appended_lsn}")
     engine.appended_lsn = lsn
     return lsn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy_extensions import i64
 
 from ostler.engine import apply
-from ostler.engine.core import Engine
+from ostler.engine.core import LOG_FULL, Engine
 from ostler.engine.events import configuration_events
 from ostler.engine.journal_records import append_clear, append_define, append_delete
 from ostler.engine.message.timestamps import date_of_day, time_of_day
@@ -17,7 +17,7 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
 from ostler.model.definitions import Definition
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 
 QUEUE_TYPES = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
 # Types whose keys need not be valid MQ object names.
@@ -177,7 +177,7 @@ def clear(engine: Engine, name: str) -> i64:
         raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
     _check_free(queue)
     lsn: i64 = append_clear(engine, queue)
-    cleared: i64 = apply.clear(queue)
+    cleared: i64 = apply.clear(engine, queue)
     if queue.keeps_retained:
         engine.topics.forget_retained()
     queue.counters.purged += cleared
@@ -262,8 +262,8 @@ def _dynamic_name(engine: Engine, wanted: str) -> str:
 
 def _check_room(engine: Engine) -> None:
     if engine.lacks_log_space(_RECORD_ROOM_BYTES):
-        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the change of the object.")
+        raise LogFull("The recovery log has no room for the change of the object.")
     if not has_checkpoint_space(engine, DEFINITION_BYTES):
-        refuse_full_disk(engine)
-        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The disk is full: it has no room for the definition.")
+        text = "The disk is full: it has no room for the definition."
+        raise LogFull(text) if refuse_full_disk(engine) == LOG_FULL else MQError(mq.MQRC_RESOURCE_PROBLEM, text)
     engine.reserve.needed_bytes += DEFINITION_BYTES

@@ -15,6 +15,7 @@ from ostler.engine.groups import groups
 from ostler.engine.handle import OTHER_OBJECT, QUEUE, Handle
 from ostler.engine.name_resolution import Resolved, resolve
 from ostler.engine.objects import create_dynamic, delete_queue
+from ostler.engine.outcomes import CloseOutcome
 from ostler.engine.pubsub.end_subscription import close_subscription
 from ostler.engine.pubsub.open_topic import close_topic, open_topic
 from ostler.engine.queue.delivery import send_own_messages
@@ -25,7 +26,7 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import INQ
 from ostler.model.definitions import Definition
-from ostler.model.errors import MQError
+from ostler.model.errors import InvariantFailed, LogFull, MQError
 
 _INPUT: Final = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 _ACTIONS: Final = _INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
@@ -59,6 +60,8 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
     """MQOPEN. Raises MQError, and then nothing was opened or created."""
     try:
         handle = _open(engine, connection, request)
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         statistics.count_open_failed(engine, connection, request.object_type)
         raise
@@ -338,8 +341,8 @@ def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
             engine.woken.append(request)
 
 
-def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
-    """MQCLOSE. Returns 0 or a warning. Raises MQError when it is refused, and the handle stays open."""
+def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> CloseOutcome:
+    """MQCLOSE. Raises MQError when it is refused, and the handle stays open."""
     if options & ~(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE | mq.MQCO_QUIESCE | 12) or options & 3 == 3:
         raise MQError(mq.MQRC_OPTIONS_ERROR)
     queue = handle.queue
@@ -356,6 +359,7 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
                 send_own_messages(engine, configuration_events.on_close_refused(engine, connection, handle.name), None)
                 raise
     reason: i64 = mq.MQRC_NONE
+    lsn: i64 = 0
     if handle.topic is not None:
         close_topic(engine, handle.topic)
     if queue is not None:
@@ -370,8 +374,10 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
     if queue is not None and not queue.deleted:
         is_own_temporary: bool = queue.is_temporary and handle.created_dynamic
         if options & 3 or is_own_temporary or is_ready_to_delete(queue):
-            delete_queue(engine, queue)
-    return reason
+            deleted_lsn: i64 = delete_queue(engine, queue)
+            if options & 3:
+                lsn = deleted_lsn  # the application has asked for it
+    return CloseOutcome(reason, lsn)
 
 
 def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
@@ -400,6 +406,9 @@ def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
         queue.outputs -= 1
     if handle.for_input:
         queue.inputs -= 1
+    if queue.outputs < 0 or queue.inputs < 0:
+        raise InvariantFailed(f"Queue {queue.name}: IPPROCS is {queue.inputs}, OPPROCS is {queue.outputs}")
+    if handle.for_input:
         if handle.is_exclusive:
             queue.exclusive = False
         if queue.inputs == 0 and queue.trigger_on and not queue.deleted:

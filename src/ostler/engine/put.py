@@ -5,8 +5,8 @@ from __future__ import annotations
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection
-from ostler.engine.core import JOURNAL_MARGIN_BYTES, RUNNING, Engine
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, LOG_FULL, RUNNING, Engine
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import reports
 from ostler.engine.groups import groups
@@ -18,6 +18,7 @@ from ostler.engine.message.message import (
     REPORT_AT,
 )
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.outcomes import PutOutcome, refused_put
 from ostler.engine.pubsub.publish import publish
 from ostler.engine.put_descriptor import (
     OTHER_CONTEXTS,
@@ -35,7 +36,7 @@ from ostler.engine.statistics import count_put, count_put1
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
-from ostler.model.reasons import WARNINGS
+from ostler.model.errors import InvariantFailed, MQError
 
 
 def put(
@@ -47,16 +48,33 @@ def put(
     properties: bytes,
     body: bytes,
     source: Handle | None,
-) -> i64:
-    """MQPUT. Returns 0, a warning, or the reason for a refusal, after which nothing has changed.
-
-    `md` is a version 2 descriptor. On success `connection.put_md` is the stored descriptor, and the put may be
-    acknowledged when the journal is durable up to `connection.after_lsn`. Context is passed from `source`.
-    """
-    connection.after_lsn = 0
-    queue = handle.queue
+    publish_level: i64 = PUBLISH_LEVEL_HIGHEST,
+) -> PutOutcome:
+    """MQPUT. `md` is a version 2 descriptor. Context is passed from `source`; `publish_level` is for topics only."""
+    outcome = PutOutcome()
     if handle.topic is not None:
-        return publish(engine, connection, handle, md, options, properties, body, source)
+        reason: i64 = publish(engine, connection, handle, md, options, properties, body, source, publish_level, outcome)
+    else:
+        reason = _put(engine, connection, handle, md, options, properties, body, source, outcome)
+    if reason == LOG_FULL:
+        reason = mq.MQRC_RESOURCE_PROBLEM
+        outcome.wants_log_space = True
+    outcome.reason = reason
+    return outcome
+
+
+def _put(
+    engine: Engine,
+    connection: Connection,
+    handle: Handle,
+    md: bytes,
+    options: i64,
+    properties: bytes,
+    body: bytes,
+    source: Handle | None,
+    outcome: PutOutcome,
+) -> i64:
+    queue = handle.queue
     if not handle.for_output or queue is None:
         return mq.MQRC_HOBJ_ERROR if queue is None else mq.MQRC_NOT_OPEN_FOR_OUTPUT
     if options != handle.put_options_checked:
@@ -106,14 +124,13 @@ def put(
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
     stored = stored_descriptor(engine, handle, md, options, resolved, context)
     if groups.is_plain(handle, md, options):
-        reason = _put_on_queue(engine, connection, handle, queue, stored, options, properties, body, unit)
+        reason = _put_on_queue(engine, handle, queue, stored, options, properties, body, unit, outcome)
     else:
-        reason = _put_grouped(engine, connection, handle, queue, stored, options, properties, body, unit)
-        if reason != 0 and reason in WARNINGS:
-            warning = reason
-            reason = 0
-    if reason != 0:
+        reason = _put_grouped(engine, handle, queue, stored, options, properties, body, unit, outcome)
+    if outcome.has_failed():
         return reason
+    if reason != 0:
+        warning = reason
     count_put(engine, connection, handle, len(body), persistence == 1)
     if not _is_synchronous(handle, queue, options):
         connection.async_status.count(warning, handle.object_name)
@@ -122,7 +139,6 @@ def put(
 
 def _put_on_queue(
     engine: Engine,
-    connection: Connection,
     handle: Handle,
     queue: Queue,
     stored: bytes,
@@ -130,6 +146,7 @@ def _put_on_queue(
     properties: bytes,
     body: bytes,
     unit: UnitOfWork | None,
+    outcome: PutOutcome,
 ) -> i64:
     put_md = stored
     if handle.remote_manager:
@@ -148,8 +165,8 @@ def _put_on_queue(
     else:
         lsn = deliver(engine, queue, put_md, properties, body, unit)
     if lsn != 0 and _is_synchronous(handle, queue, options):
-        connection.after_lsn = lsn
-    connection.put_md = stored
+        outcome.after_lsn = lsn
+    outcome.md = stored
     return 0
 
 
@@ -162,6 +179,8 @@ def _deliver_with_implicit_syncpoint(engine: Engine, queue: Queue, md: bytes, pr
     unit = engine.new_unit_of_work()
     try:
         deliver(engine, queue, md, properties, body, unit)
+    except InvariantFailed:
+        raise  # nothing is changed any more
     except BaseException:
         back_out_unit(engine, unit)
         raise
@@ -178,7 +197,6 @@ def _is_synchronous(handle: Handle, queue: Queue, options: i64) -> bool:
 
 def _put_grouped(
     engine: Engine,
-    connection: Connection,
     handle: Handle,
     queue: Queue,
     stored: bytes,
@@ -186,6 +204,7 @@ def _put_grouped(
     properties: bytes,
     body: bytes,
     unit: UnitOfWork | None,
+    outcome: PutOutcome,
 ) -> i64:
     """Put a message of a group, a segment, or a message that the queue manager may split into segments."""
     is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
@@ -195,13 +214,13 @@ def _put_grouped(
     limit: i64 = _segment_bytes_max(engine, handle, queue)
     may_split: bool = i64(read_i32_le(plan.md, FLAGS_AT)) & mq.MQMF_SEGMENTATION_ALLOWED != 0
     if may_split and len(body) > limit > 0:
-        reason: i64 = _put_in_segments(engine, connection, handle, queue, plan.md, options, properties, body, unit)
+        reason: i64 = _put_in_segments(engine, handle, queue, plan.md, options, properties, body, unit, outcome)
     else:
-        reason = _put_on_queue(engine, connection, handle, queue, plan.md, options, properties, body, unit)
+        reason = _put_on_queue(engine, handle, queue, plan.md, options, properties, body, unit, outcome)
     if reason != 0:
         return reason
     groups.record_put(handle, plan.md, options)
-    connection.put_md = plan.answer_md
+    outcome.md = plan.answer_md
     return plan.warning
 
 
@@ -213,7 +232,6 @@ def _segment_bytes_max(engine: Engine, handle: Handle, queue: Queue) -> i64:
 
 def _put_in_segments(
     engine: Engine,
-    connection: Connection,
     handle: Handle,
     queue: Queue,
     stored: bytes,
@@ -221,6 +239,7 @@ def _put_in_segments(
     properties: bytes,
     body: bytes,
     unit: UnitOfWork | None,
+    outcome: PutOutcome,
 ) -> i64:
     """Put all segments or none: everything is checked first. Outside syncpoint they get a unit of work of their own."""
     limit: i64 = _segment_bytes_max(engine, handle, queue)
@@ -236,7 +255,7 @@ def _put_in_segments(
     if reason != 0:
         return reason
     if is_persistent and engine.lacks_log_space(len(body) + len(pieces) * JOURNAL_MARGIN_BYTES):
-        return mq.MQRC_RESOURCE_PROBLEM
+        return LOG_FULL
     own = unit if unit is not None else engine.new_unit_of_work()
     for piece_md, piece in pieces:
         if handle.remote_manager:
@@ -249,7 +268,7 @@ def _put_in_segments(
     if unit is None:
         lsn: i64 = commit_unit(engine, own)
         if lsn != 0 and _is_synchronous(handle, queue, options):
-            connection.after_lsn = lsn
+            outcome.after_lsn = lsn
     return 0
 
 
@@ -262,10 +281,11 @@ def put1(
     properties: bytes,
     body: bytes,
     source: Handle | None,
-) -> i64:
+    publish_level: i64 = PUBLISH_LEVEL_HIGHEST,
+) -> PutOutcome:
     """MQPUT1: open, put, close. Unless its options say otherwise it is synchronous, whatever DEFPRESP says."""
     if options & mq.MQPMO_LOGICAL_ORDER:
-        return mq.MQRC_OPTIONS_ERROR  # a single message has no order
+        return refused_put(MQError(mq.MQRC_OPTIONS_ERROR))  # a single message has no order
     if not options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE):
         options |= mq.MQPMO_SYNC_RESPONSE
     # Context and alternate user have the same bits in open and put options.
@@ -277,9 +297,9 @@ def put1(
     handle = open_object(engine, connection, request)
     try:
         handle.is_put1 = True
-        reason: i64 = put(engine, connection, handle, md, options, properties, body, source)
-        count_put1(engine, connection, handle, reason)
-        return reason
+        outcome = put(engine, connection, handle, md, options, properties, body, source, publish_level)
+        outcome.resolved_names = handle.resolved_names
+        count_put1(engine, connection, handle, outcome)
+        return outcome
     finally:
-        connection.put_resolved_names = handle.resolved_names
         close_object(engine, connection, handle, 0)

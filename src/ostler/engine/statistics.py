@@ -12,6 +12,7 @@ from ostler.engine.core import Engine
 from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.message.message import PERSISTENCE_AT, PUT_DATE_AT, Message
 from ostler.engine.message.timestamps import milliseconds_of
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
@@ -29,7 +30,6 @@ from ostler.model.counters import (
     SET_FAILED,
     TopicCounters,
 )
-from ostler.model.reasons import WARNINGS
 
 _OBJECT_TYPES: Final[dict[ObjectType, int]] = {
     ObjectType.QMGR: mq.MQOT_Q_MGR,
@@ -91,11 +91,11 @@ def count_copies(engine: Engine, copies: i64, persistent: i64, size_bytes: i64) 
     topics.published_bytes_persistent += persistent * size_bytes
 
 
-def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
-    """Count an MQPUT1 by the reason of its put. The message itself has been counted as any put."""
+def count_put1(engine: Engine, connection: Connection, handle: Handle, outcome: PutOutcome) -> None:
+    """Count an MQPUT1 by the outcome of its put. The message itself has been counted as any put."""
     queue = handle.queue
-    if reason != 0 and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
-        if queue is not None and not engine.journal_full:
+    if outcome.has_failed():
+        if queue is not None and not outcome.wants_log_space:
             queue.counters.put1s_failed += 1
             if handle.account is not None:
                 handle.account.count_failed_put(True)
@@ -103,7 +103,7 @@ def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i
     own = connection.counters
     own.put1s += 1
     engine.counters.put1s += 1
-    is_persistent: bool = read_i32_le(connection.put_md, PERSISTENCE_AT) == 1
+    is_persistent: bool = read_i32_le(outcome.md, PERSISTENCE_AT) == 1
     if is_persistent:
         own.put1s_persistent += 1
         engine.counters.put1s_persistent += 1
@@ -264,9 +264,7 @@ def count_open(engine: Engine, connection: Connection, handle: Handle) -> None:
 
 
 def count_open_failed(engine: Engine, connection: Connection, object_type: i64) -> None:
-    """Count a refused MQOPEN. With a full journal it is tried again and not counted."""
-    if engine.journal_full:
-        return
+    """Count a refused MQOPEN, unless it is tried again (LogFull)."""
     connection.counters.opens_failed += 1
     engine.counters.opens_failed += 1
     _count_other(engine, connection, OPEN_FAILED, object_type)
@@ -282,8 +280,7 @@ def count_close(engine: Engine, connection: Connection, handle: Handle) -> None:
 
 
 def count_close_failed(engine: Engine, connection: Connection, handle: Handle) -> None:
-    if engine.journal_full:
-        return
+    """Count a refused MQCLOSE, unless it is tried again (LogFull)."""
     connection.counters.closes_failed += 1
     engine.counters.closes_failed += 1
     _count_other(engine, connection, CLOSE_FAILED, object_type_of(handle))
@@ -311,7 +308,7 @@ def count_set(engine: Engine, connection: Connection, handle: Handle, is_done: b
         if handle.queue is not None:
             handle.queue.counters.sets += 1
         _count_other(engine, connection, SET, object_type)
-    elif not engine.journal_full:
+    else:
         connection.counters.sets_failed += 1
         engine.counters.sets_failed += 1
         _count_other(engine, connection, SET_FAILED, object_type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from mypy_extensions import i64
 
@@ -12,52 +12,68 @@ from ostler.engine.core import Engine
 from ostler.engine.groups import groups
 from ostler.engine.journal_records import append_back_out, append_commit, append_prepare
 from ostler.engine.objects import delete_queue
+from ostler.engine.outcomes import UnitOutcome
 from ostler.engine.pubsub import retained
 from ostler.engine.queue.delivery import end_answering, serve_waiting, trigger_after_arrival
 from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.reads import AHEAD_MESSAGES
 from ostler.engine.queue.retrieval import try_satisfy
+from ostler.engine.queue.slots import GROUPED
+from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import ACTIVE, Entry, UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
+# Larger units are ended in slices, if whoever ends them can wait.
+ENTRIES_AT_ONCE: Final = 500
+_ENTRY_COST: Final = 25  # of an entry, in units of `Engine.work_left`
+_DROPPED_AT_ONCE: Final = 1_000
 _NOTHING: Final[list[tuple[int, int]]] = []
 _INTO_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
-def commit(engine: Engine, connection: Connection) -> i64:
-    """MQCMIT. It may be acknowledged when the journal is durable up to `connection.after_lsn`."""
-    connection.after_lsn = 0
+def commit(engine: Engine, connection: Connection, may_pause: bool = False) -> UnitOutcome:
+    """MQCMIT. With `may_pause` a large unit is ended in slices: the outcome has the task to wait for."""
     unit = connection.unit_of_work
     connection.counters.commits += 1
     engine.counters.commits += 1
     if unit is None:
-        return 0
+        return UnitOutcome()
     connection.unit_of_work = None
     _end_group_units(connection, not unit.backed_out_by_system)
     if unit.backed_out_by_system:
         connection.counters.commits_failed += 1
         engine.counters.commits_failed += 1
-        return mq.MQRC_BACKED_OUT
-    connection.after_lsn = commit_unit(engine, unit)
-    return 0
+        return UnitOutcome(mq.MQRC_BACKED_OUT)
+    if may_pause and len(unit.entries) > ENTRIES_AT_ONCE and not unit.is_retaining:
+        lsn: i64 = _record_commit(engine, unit)
+        return UnitOutcome(0, lsn, begin_end(engine, unit, lsn, True))
+    return UnitOutcome(0, commit_unit(engine, unit))
 
 
-def back_out(engine: Engine, connection: Connection) -> i64:
-    """MQBACK. `connection.after_lsn` is set only when back-out counts of HARDENBO queues must be durable."""
-    connection.after_lsn = 0
+def back_out(engine: Engine, connection: Connection, may_pause: bool = False) -> UnitOutcome:
+    """MQBACK. Only the back-out counts of HARDENBO queues must be durable before it is acknowledged.
+
+    With `may_pause` a large unit is ended in slices, as with `commit`.
+    """
     unit = connection.unit_of_work
     connection.counters.backouts += 1
     engine.counters.backouts += 1
     if unit is None:
-        return 0
+        return UnitOutcome()
     connection.unit_of_work = None
     _end_group_units(connection, False)
     if not unit.backed_out_by_system:
-        back_out_unit(engine, unit)
-        if unit.first_lsn >= 0 and _hardens_backout_counts(unit):
-            connection.after_lsn = engine.journal.end_lsn()
-    return 0
+        is_hardened: bool = unit.first_lsn >= 0 and _hardens_backout_counts(unit)
+        task: EngineTask | None = None
+        if may_pause and len(unit.entries) > ENTRIES_AT_ONCE:
+            _record_back_out(engine, unit)
+            task = begin_end(engine, unit, 0, False)
+        else:
+            back_out_unit(engine, unit)
+        return UnitOutcome(0, engine.journal.end_lsn() if is_hardened else 0, task)
+    return UnitOutcome()
 
 
 def _hardens_backout_counts(unit: UnitOfWork) -> bool:
@@ -74,26 +90,36 @@ def _end_group_units(connection: Connection, committed: bool) -> None:
 
 def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
     """Commit a unit: its puts become available. Returns the LSN of its commit record."""
+    lsn: i64 = _record_commit(engine, unit)
+    for entry in unit.entries:
+        _commit_entry(engine, unit, entry, lsn)
+    _delete_unneeded_queues(engine, unit)
+    return lsn
+
+
+def _record_commit(engine: Engine, unit: UnitOfWork) -> i64:
+    """Append the commit record of a unit, and end the unit. Its entries are to be committed."""
     lsn: i64 = 0
     replaced = retained.find_replaced(engine, unit) if unit.is_retaining else _NOTHING
     if replaced or unit.first_lsn >= 0:
         lsn = append_commit(engine, unit.number, replaced)
     apply.end_unit(engine, unit)
-    for entry in unit.entries:
-        queue = entry.queue
-        if queue.deleted:
-            continue
-        if not entry.is_put:
-            apply.commit_get(queue, entry)
-            continue
-        try:
-            _make_visible(engine, queue, entry, lsn)
-        except QueueFileDamaged as damage:
-            engine.mark_damaged(queue, str(damage))
-        except (MQError, MemoryError):
-            serve_all(engine, queue)  # the message cannot be read now: waiting gets fail with that reason
-    _delete_unneeded_queues(engine, unit)
     return lsn
+
+
+def _commit_entry(engine: Engine, unit: UnitOfWork, entry: Entry, lsn: i64) -> None:
+    queue = entry.queue
+    if queue.deleted:
+        return
+    if not entry.is_put:
+        apply.commit_get(queue, entry)
+        return
+    try:
+        _make_visible(engine, queue, unit, entry, lsn)
+    except QueueFileDamaged as damage:
+        engine.mark_damaged(queue, str(damage))
+    except (MQError, MemoryError):
+        serve_all(engine, queue)  # the message cannot be read now: waiting gets fail with that reason
 
 
 def _delete_unneeded_queues(engine: Engine, unit: UnitOfWork) -> None:
@@ -103,11 +129,11 @@ def _delete_unneeded_queues(engine: Engine, unit: UnitOfWork) -> None:
             delete_queue(engine, entry.queue)
 
 
-def _make_visible(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
+def _make_visible(engine: Engine, queue: Queue, unit: UnitOfWork, entry: Entry, lsn: i64) -> None:
     slot: i64 = entry.slot
     apply.commit_put(queue, entry, lsn)
     if queue.keeps_retained:
-        retained.record_committed(engine, queue, slot, entry.seq)
+        retained.record_committed(engine, queue, slot, entry.seq, unit.topics[entry.seq])
     if queue.waiting.count > 0 and queue.get_allowed:
         serve_waiting(engine, queue, slot, queue.load(slot))
         if not queue.has_available(slot, entry.seq):
@@ -118,25 +144,34 @@ def _make_visible(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
 
 def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
     """Back out a unit: its puts are removed, its gets return to their positions with a higher back-out count."""
-    if unit.first_lsn >= 0:
-        append_back_out(engine, unit)
-    apply.end_unit(engine, unit)
-    for entry in reversed(unit.entries):
-        queue = entry.queue
-        if queue.deleted:
-            continue
-        if entry.is_put:
-            queue.counters.puts_backed_out += 1
-            apply.back_out_put(queue, entry)
-            continue
-        try:
-            _return_to_queue(engine, queue, entry)
-        except QueueFileDamaged as damage:
-            engine.mark_damaged(queue, str(damage))
+    _record_back_out(engine, unit)
+    for entry in unit.entries:
+        _back_out_entry(engine, entry)
     for entry in unit.entries:
         if not entry.is_put:
             serve_returned(engine, entry.queue, entry.slot, entry.seq)
     _delete_unneeded_queues(engine, unit)
+
+
+def _record_back_out(engine: Engine, unit: UnitOfWork) -> None:
+    """Append the record of a back-out, and end the unit. Its entries are to be backed out."""
+    if unit.first_lsn >= 0:
+        append_back_out(engine, unit)
+    apply.end_unit(engine, unit)
+
+
+def _back_out_entry(engine: Engine, entry: Entry) -> None:
+    queue = entry.queue
+    if queue.deleted:
+        return
+    if entry.is_put:
+        queue.counters.puts_backed_out += 1
+        apply.back_out_put(queue, entry)
+        return
+    try:
+        _return_to_queue(engine, queue, entry)
+    except QueueFileDamaged as damage:
+        engine.mark_damaged(queue, str(damage))
 
 
 def _return_to_queue(engine: Engine, queue: Queue, entry: Entry) -> None:
@@ -148,6 +183,9 @@ def _return_to_queue(engine: Engine, queue: Queue, entry: Entry) -> None:
 def serve_returned(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
     """Offer a message that is available again to the waiting requests."""
     if queue.waiting.count == 0 or not queue.get_allowed or queue.deleted or not queue.has_available(slot, seq):
+        return
+    if engine.reads.has_reader and not queue.is_loaded(slot):
+        serve_all(engine, queue)  # they have it read
         return
     try:
         serve_waiting(engine, queue, slot, queue.load(slot))
@@ -173,6 +211,111 @@ def serve_all(engine: Engine, queue: Queue) -> None:
                 engine.woken.append(request)
 
 
+# -- large units -------------------------------------------------------------------------------------------------------
+
+
+def begin_end(engine: Engine, unit: UnitOfWork, lsn: i64, is_commit: bool) -> EngineTask | None:
+    """Begin to commit or back out the entries of a unit whose record is in the journal. None: it is done already."""
+    end = UnitEnd(engine, unit, lsn, is_commit)
+    engine.unit_ends.append(end)
+    engine.begin_task(end)
+    return None if end.is_done else end
+
+
+@final
+class UnitEnd(EngineTask):
+    """Commits or backs out the entries of a large unit of work in slices.
+
+    The record is in the journal: a restart makes the same of it. Messages become available in the order of the unit,
+    and all of them before the application is answered. A snapshot must reflect the whole end: see
+    `Engine.finish_unit_ends`.
+    """
+
+    def __init__(self, engine: Engine, unit: UnitOfWork, lsn: i64, is_commit: bool) -> None:
+        super().__init__()
+        self._engine = engine
+        self._unit = unit
+        self._entries = unit.entries
+        self._queues: dict[int, Queue] = {}
+        self._lsn: i64 = lsn
+        self._is_commit = is_commit
+        self._at: i64 = 0
+        unit.entries = []
+        for entry in self._entries:
+            if entry.is_persistent:
+                entry.queue.changed = True  # from the record on: a restart must not begin behind it
+
+    def step(self) -> bool:
+        engine = self._engine
+        while self._at < len(self._entries) and engine.work_left > 0:
+            self._do_entry(self._entries[self._at])
+            self._at += 1
+            if self._at == _DROPPED_AT_ONCE:
+                del self._entries[:_DROPPED_AT_ONCE]
+                self._at = 0
+        if self._at < len(self._entries):
+            return False
+        self._finish()
+        return True
+
+    def _do_entry(self, entry: Entry) -> None:
+        engine = self._engine
+        reads = engine.reads
+        queue = entry.queue
+        engine.work_left -= _ENTRY_COST
+        self._queues[queue.queue_id] = queue
+        if not reads.is_deferring:
+            self._end_entry(entry)
+            return
+        if not queue.deleted and not queue.damaged and _needs_message(queue, entry, self._is_commit):
+            self._load(queue, entry.slot)
+        reads.is_deferring = False  # from here on nothing may be left half done
+        try:
+            self._end_entry(entry)
+        finally:
+            reads.is_deferring = True
+
+    def _end_entry(self, entry: Entry) -> None:
+        if self._is_commit:
+            _commit_entry(self._engine, self._unit, entry, self._lsn)
+            return
+        _back_out_entry(self._engine, entry)
+        if not entry.is_put:
+            serve_returned(self._engine, entry.queue, entry.slot, entry.seq)
+
+    def _load(self, queue: Queue, slot: i64) -> None:
+        """Load a message, together with others that come soon. Raises ReadPending."""
+        if queue.is_loaded(slot):
+            return
+        slots: list[int] = [slot]
+        index: i64 = self._at + 1
+        while index < len(self._entries) and len(slots) < AHEAD_MESSAGES:
+            other = self._entries[index]
+            if other.queue is queue and not queue.is_loaded(other.slot):
+                slots.append(other.slot)
+            index += 1
+        try:
+            queue.load_all(slots)
+        except (QueueFileDamaged, MQError, MemoryError):
+            return  # it is found again when the entry is applied
+
+    def _finish(self) -> None:
+        engine = self._engine
+        engine.unit_ends.remove(self)
+        for queue in self._queues.values():
+            if queue.pending_delete and is_ready_to_delete(queue):
+                delete_queue(engine, queue)
+
+
+def _needs_message(queue: Queue, entry: Entry, is_commit: bool) -> bool:
+    """Return True when the end of an entry looks at its message."""
+    if entry.is_put != is_commit:
+        return False  # it goes away
+    if queue.slots.flags[entry.slot] & GROUPED:
+        return True
+    return is_commit and (queue.waiting.count > 0 or queue.trigger_on)
+
+
 def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
     """Prepare a unit (first phase). From now on only its coordinator ends it, also after a restart."""
     lsn: i64 = append_prepare(engine, unit, xid)
@@ -193,7 +336,11 @@ def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | 
         return None
     if oldest is not None:
         _fail_waiting(engine, oldest)
-        back_out_unit(engine, oldest)
+        if len(oldest.entries) > ENTRIES_AT_ONCE:
+            _record_back_out(engine, oldest)
+            begin_end(engine, oldest, 0, False)
+        else:
+            back_out_unit(engine, oldest)
         oldest.backed_out_by_system = True
         oldest.entries = []
     return oldest

@@ -13,6 +13,8 @@ ACTIVE: Final = 0
 PREPARED: Final = 1
 ENDED: Final = 2
 
+_NO_TOPICS: Final[dict[int, str]] = {}
+
 
 @final
 class Entry:
@@ -38,6 +40,7 @@ class UnitOfWork:
         self.xid: bytes = b""
         self.backed_out_by_system = False
         self.is_retaining = False  # its puts include retained publications
+        self.topics: dict[int, str] = _NO_TOPICS  # those of its retained publications, by sequence number
         # Damaged queues that it has messages on, found at a restart. Only the journal has these messages.
         self.missing_queues: list[int] = []
 

@@ -165,6 +165,20 @@ class ConnectionAccount:
         self.busy_ns: i64 = 0
 
 
+APPLICATIONS_MAX: Final = 10_000
+"""More names of applications are not counted: a client may choose its name."""
+
+
+@final
+class ApplicationInstances:
+    """The connections of applications of one name: those that are there, and those that began and ended so far."""
+
+    def __init__(self) -> None:
+        self.now: i64 = 0
+        self.started: i64 = 0
+        self.ended: i64 = 0
+
+
 @final
 class ManagerStatistics:
     """The queue manager's own counters, beside those of verbs."""
@@ -177,9 +191,30 @@ class ManagerStatistics:
         self.disconnects: i64 = 0
         self.disconnects_lost: i64 = 0
         self.disconnects_by_manager: i64 = 0
+        self.applications: dict[str, ApplicationInstances] = {}
+        self.keeps_ended_applications = False
+        """Names without a connection stay, until their last figures are published on a system topic."""
         # Snapshots at the begin of the interval; None: statistics of verbs are disabled.
         self.verbs_base: Counts | None = None
         self.manager_base: Counts = {}
+
+    def application_started(self, name: str) -> None:
+        found = self.applications.get(name)
+        if found is None:
+            if len(self.applications) >= APPLICATIONS_MAX:
+                return
+            found = self.applications[name] = ApplicationInstances()
+        found.now += 1
+        found.started += 1
+
+    def application_ended(self, name: str) -> None:
+        found = self.applications.get(name)
+        if found is None or found.now == 0:
+            return
+        found.now -= 1
+        found.ended += 1
+        if found.now == 0 and not self.keeps_ended_applications:
+            del self.applications[name]
 
     def counts(self) -> Counts:
         return {

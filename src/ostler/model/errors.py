@@ -1,4 +1,4 @@
-"""The exception that carries a completion code and a reason code."""
+"""The exceptions of the queue manager: one carries a completion code and a reason code, one stops everything."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from mypy_extensions import mypyc_attr
 from ostler.model.reasons import describe
 
 _OWN: Final = ("completion", "reason", "detail")
+_RESOURCE_PROBLEM: Final = 2102
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -30,6 +31,21 @@ class MQError(Exception):
         entry = describe(self.reason)
         text = f"{entry.name} ({self.reason}): {self.detail or entry.text}"
         return f"{text} {entry.action}" if entry.action else text
+
+
+class LogFull(MQError):
+    """The recovery log has no room for the records of a verb. Nothing has changed: make room, and call again."""
+
+    def __init__(self, detail: str = "The recovery log is full.") -> None:
+        super().__init__(_RESOURCE_PROBLEM, detail)
+
+
+class InvariantFailed(BaseException):
+    """The state of the queue manager contradicts itself: only a defect, or damaged memory, can be the cause.
+
+    No request handler may go on after this, so it is not an Exception: the queue manager stops at the end of the turn
+    (`server.turn`), writes a report for support, and acknowledges nothing any more. A restart recovers from the log.
+    """
 
 
 def _rebuild(kind: type[MQError], reason: int, detail: str, completion: int) -> MQError:

@@ -21,6 +21,7 @@ LOG_FORCES: Final = mq.MQUA_FIRST + 108
 LOG_FORCE_TIME: Final = mq.MQUA_FIRST + 109
 SENT_BYTES: Final = mq.MQUA_FIRST + 110
 RECEIVED_BYTES: Final = mq.MQUA_FIRST + 111
+LONGEST_PASS: Final = mq.MQUA_FIRST + 112
 
 OWN_NAMES: Final[dict[int, str]] = {
     WAITS: "WaitCount",
@@ -34,4 +35,5 @@ OWN_NAMES: Final[dict[int, str]] = {
     LOG_FORCE_TIME: "LogForceTime",
     SENT_BYTES: "SentBytes",
     RECEIVED_BYTES: "ReceivedBytes",
+    LONGEST_PASS: "LongestPassTime",
 }

@@ -33,11 +33,11 @@ def monitor_topic(queue_manager: str) -> str:
     return f"{ROOT}/{queue_manager}/Monitor"
 
 
-def data_topic(queue_manager: str, of_class: ResourceClass, of_type: ResourceType, queue: str = OBJECT) -> str:
-    """Return the topic of data. As in MQ, a `/` in the name of a queue becomes `&`: it would begin another level."""
+def data_topic(queue_manager: str, of_class: ResourceClass, of_type: ResourceType, name: str = OBJECT) -> str:
+    """Return the topic of data. As in MQ, a `/` in the name of an object becomes `&`: it would begin another level."""
     parts = [monitor_topic(queue_manager), of_class.name]
     if of_class.is_per_object:
-        parts.append(queue.replace("/", "&"))
+        parts.append(name.replace("/", "&"))
     return "/".join([*parts, of_type.name])
 
 
@@ -130,12 +130,13 @@ def data_message(
     of_type: ResourceType,
     interval_us: int,
     values: Mapping[str, int],
-    queue: str = "",
+    name: str = "",
 ) -> bytes:
     """Return the data of a type. `values` are by source; those of the interval come from its counts."""
     parameters: list[Parameter] = [fixed_text(mq.MQCA_Q_MGR_NAME, queue_manager, NAME_BYTES)]
     if of_class.is_per_object:
-        parameters.append(fixed_text(mq.MQCA_Q_NAME, queue, NAME_BYTES))
+        length = NAME_BYTES if of_class.object_name == mq.MQCA_Q_NAME else mq.MQ_APPL_NAME_LENGTH
+        parameters.append(fixed_text(of_class.object_name, name, length))
     parameters.append(Integer(mq.MQIAMO_MONITOR_CLASS, of_class.number))
     parameters.append(Integer(mq.MQIAMO_MONITOR_TYPE, of_type.number))
     parameters.append(Integer64(mq.MQIAMO64_MONITOR_INTERVAL, interval_us))

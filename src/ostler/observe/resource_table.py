@@ -23,7 +23,8 @@ MEGABYTES: Final = mq.MQIAMO_MONITOR_MB
 # Sources of elements that always are 0, as their subject does not exist here.
 NO_LOCKS: Final = "no locks"
 NO_REPLICAS: Final = "no replicas"
-NEVER: Final = frozenset((NO_LOCKS, NO_REPLICAS))
+NO_MOVES: Final = "no uniform cluster"
+NEVER: Final = frozenset((NO_LOCKS, NO_REPLICAS, NO_MOVES))
 
 
 class Element(NamedTuple):
@@ -44,8 +45,12 @@ class ResourceClass(NamedTuple):
     number: int
     name: str
     description: str
-    is_per_object: bool
+    object_name: int  # the parameter of an object's name in the data; 0: the data is the queue manager's
     types: Sequence[ResourceType]
+
+    @property
+    def is_per_object(self) -> bool:
+        return self.object_name != 0
 
 
 def _elements(*rows: tuple[int, int, str, str]) -> tuple[Element, ...]:
@@ -56,7 +61,7 @@ _CPU: Final = ResourceClass(
     0,
     "CPU",
     "Platform central processing units",
-    False,
+    0,
     (
         ResourceType(
             0,
@@ -89,7 +94,7 @@ _DISK: Final = ResourceClass(
     1,
     "DISK",
     "Platform persistent data stores",
-    False,
+    0,
     (
         ResourceType(
             0,
@@ -144,7 +149,7 @@ _STATMQI: Final = ResourceClass(
     2,
     "STATMQI",
     "API usage statistics",
-    False,
+    0,
     (
         ResourceType(
             0,
@@ -272,7 +277,7 @@ _STATQ: Final = ResourceClass(
     3,
     "STATQ",
     "API per-queue usage statistics",
-    True,
+    mq.MQCA_Q_NAME,
     (
         ResourceType(
             0,
@@ -343,4 +348,29 @@ _STATQ: Final = ResourceClass(
     ),
 )
 
-CLASSES: Final = (_CPU, _DISK, _STATMQI, _STATQ)
+_STATAPP: Final = ResourceClass(
+    4,
+    "STATAPP",
+    "Per-application usage statistics",
+    mq.MQCACF_APPL_NAME,
+    (
+        ResourceType(
+            0,
+            "INSTANCE",
+            "Instance statistics",
+            _elements(
+                (0, UNIT, "Instance count", "instances"),
+                (1, UNIT, "Movable instance count", NO_MOVES),
+                (2, UNIT, "Instance shortfall count", NO_MOVES),
+                (3, DELTA, "Instances started", "instances_started"),
+                (4, DELTA, "Initiated outbound instance moves", NO_MOVES),
+                (5, DELTA, "Completed outbound instance moves", NO_MOVES),
+                (6, DELTA, "Instances ended during reconnect", NO_MOVES),
+                (7, DELTA, "Instances ended", "instances_ended"),
+            ),
+        ),
+    ),
+)
+
+STATAPP: Final = _STATAPP.name
+CLASSES: Final = (_CPU, _DISK, _STATMQI, _STATQ, _STATAPP)

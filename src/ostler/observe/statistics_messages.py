@@ -37,6 +37,7 @@ _MANAGER_EXTRAS: Final = (
     (own_parameters.LOG_WRITES, "writes"),
     (own_parameters.LOG_FORCES, "forces"),
     (own_parameters.LOG_FORCE_TIME, "force_total_us"),
+    (own_parameters.LONGEST_PASS, "longest_pass_us"),
 )
 
 

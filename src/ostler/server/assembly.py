@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Callable
 from functools import partial
+from threading import Event
 from typing import Final
 
 from ostler.command.admin.context import (
@@ -16,6 +15,8 @@ from ostler.command.admin.context import (
     CommandRefused,
     ListenerStatus,
 )
+from ostler.engine import syncpoint
+from ostler.engine.outcomes import UnitOutcome
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
@@ -42,11 +43,11 @@ from ostler.server.channels.settings import (
 )
 from ostler.server.channels.settings import text_of as text_attribute
 from ostler.server.net.accept import Acceptor
-from ostler.server.net.conversation import ServerConversation, completion_code
+from ostler.server.net.conversation import PendingDisconnect, ServerConversation, completion_code
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_status import host_of, link_status
 from ostler.server.net.listeners import ListenerRefused, ListenerSocket, open_listener
-from ostler.server.net.local_socket import bind_local, socket_path, unlink_local
+from ostler.server.net.local_socket import socket_path, unlink_local
 from ostler.server.net.new_keys import key_reset_bytes
 from ostler.server.net.reactor import Reactor
 from ostler.server.net.reactor_handler import ReactorHandler
@@ -91,7 +92,8 @@ class Server(ReactorHandler):
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
         self.actions: dict[str, Action] = {"mqsc": partial(run_mqsc, self.context_for)}
-        self.reactor = Reactor(manager.engine, manager.clock, manager.lock, manager.writer, self)
+        self.reactor = Reactor(manager.turn, manager.writer, self, manager.machine)
+        manager.longest_pass = self.reactor.longest_pass
         self.reactor.memory.limit(link_bytes_max())
         manager.housekeeping.has_freed_much = self.reactor.memory.has_freed_much
         self.target = ServerCommandContext(self)
@@ -119,6 +121,7 @@ class Server(ReactorHandler):
             self.reactor.is_stopping,
             manager.note,
             essential=self._reactor_failed,
+            machine=manager.machine,
         )
         self._waiting_for_room: list[Callable[[], None]] = []  # for log space; of the reactor's thread
 
@@ -127,12 +130,12 @@ class Server(ReactorHandler):
     def start(self, with_listeners: bool = True) -> None:
         """Open the local socket and the listeners that start with the queue manager."""
         self._acceptor.open()
-        own = bind_local(self.manager.directory)
+        own = self.manager.machine.listen_locally(self.manager.directory)
         own.setblocking(False)
         self._listen(ListenerSocket("", own, str(socket_path(self.manager.directory)), 0, 0, is_local=True))
         self.manager.on_stopping.append(self._stop)
         self._thread.start()
-        with self.manager.lock:
+        with self.manager.turn:
             definitions = list(self.manager.engine.of_type(ObjectType.LISTENER).values())
         for definition in definitions if with_listeners else ():
             if number_of(definition, "CONTROL") in (_CONTROL_QMGR, _CONTROL_START):
@@ -153,18 +156,18 @@ class Server(ReactorHandler):
 
     def start_channel_initiator(self, queue: str = "") -> None:
         """START CHINIT. Raises CommandRefused when it runs already."""
-        with self.manager.lock:
+        with self.manager.turn:
             if not self.initiator.start(queue):
                 raise CommandRefused("AMQ8101E", f"The channel initiator serves {queue or 'its queue'} already.")
 
     def stop_channel_initiator(self) -> None:
         """STOP CHINIT. Running channels are not affected. Raises CommandRefused when it is not running."""
-        with self.manager.lock:
+        with self.manager.turn:
             if not self.initiator.stop():
                 raise CommandRefused("AMQ8101E", "The channel initiator is not running.")
 
     def _service_definitions(self) -> list[Definition]:
-        with self.manager.lock:
+        with self.manager.turn:
             return list(self.manager.engine.of_type(ObjectType.SERVICE).values())
 
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
@@ -200,18 +203,18 @@ class Server(ReactorHandler):
     def _stop(self) -> None:
         """Send a farewell on all links and close all sockets, when no verb succeeds any more."""
         self._is_ending = True
-        sent = threading.Event()
+        sent = self.manager.machine.event()
         self.reactor.post(partial(self._send_farewells, sent))
         sent.wait(_FAREWELL_SECONDS)
-        deadline = time.monotonic() + _FAREWELL_SECONDS
-        while self._is_sending() and time.monotonic() < deadline:
-            time.sleep(0.002)
+        deadline = self.manager.machine.monotonic() + _FAREWELL_SECONDS
+        while self._is_sending() and self.manager.machine.monotonic() < deadline:
+            self.manager.machine.sleep(0.002)
         self._close()
 
     def _is_sending(self) -> bool:
         return any(link.state == CLOSING for link in list(self.reactor.links.values()))
 
-    def _send_farewells(self, sent: threading.Event) -> None:
+    def _send_farewells(self, sent: Event) -> None:
         for link in list(self.reactor.links.values()):
             link.send_farewell(mq.MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
         sent.set()
@@ -234,21 +237,24 @@ class Server(ReactorHandler):
     def _reactor_failed(self, why: str) -> None:
         last = why.strip().splitlines()[-1]
         log.error("The reactor failed: %s", why)
-        self.manager.fail(f"The thread that serves applications failed: {last}")
+        if not self.manager.has_failed_invariant:
+            self.manager.fail(f"The thread that serves applications failed: {last}")
         # No request is served any more: peers must not wait for ever.
-        self.reactor.close_links()
+        self.reactor.close_links(not self.manager.has_failed_invariant)
 
     # -- listeners -----------------------------------------------------------------------------------------------------
 
     def start_listener(self, name: str) -> int:
         """START LISTENER. Returns the port. Raises ListenerRefused and MQError."""
-        with self.manager.lock:
+        with self.manager.turn:
             definition = self.manager.engine.of_type(ObjectType.LISTENER).get(name)
         if definition is None:
             raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no listener {name}.")
         if name in self._listeners:
             raise ListenerRefused(f"Listener {name} is running already.")
-        listener = open_listener(definition)
+        copies = self.manager.settings.replication
+        own_address = copies.listener_address if copies is not None else ""
+        listener = open_listener(definition, self.manager.machine.listen, own_address)
         self._listeners[name] = listener
         self._listen(listener)
         self.manager.note(f"AMQ5026I: Listener {name} listens on {listener.address} port {listener.port}.")
@@ -268,12 +274,12 @@ class Server(ReactorHandler):
     def _unlisten(self, listener: ListenerSocket) -> None:
         """Stop listening. Returns when the socket is closed."""
         self._listeners.pop(listener.name, None)
-        done = threading.Event()
+        done = self.manager.machine.event()
         self.reactor.post(partial(self._close_listener, listener, done))
         if self._thread.is_alive() and not self._thread.is_current():
             done.wait(_FAREWELL_SECONDS)
 
-    def _close_listener(self, listener: ListenerSocket, done: threading.Event) -> None:
+    def _close_listener(self, listener: ListenerSocket, done: Event) -> None:
         fd = listener.sock.fileno()
         if fd >= 0:
             self.reactor.unlisten(fd)
@@ -299,7 +305,7 @@ class Server(ReactorHandler):
         self._stopped_channels.discard(name)
 
     def _is_message_channel(self, name: str) -> bool:
-        with self.manager.lock:
+        with self.manager.turn:
             definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
         return definition is not None and is_message_channel(definition)
 
@@ -332,7 +338,7 @@ class Server(ReactorHandler):
                 link.send_farewell(mq.MQRC_CONNECTION_BROKEN, text)
 
     def _channel(self, name: str) -> Definition:
-        with self.manager.lock:
+        with self.manager.turn:
             definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
         if definition is None or not is_server_connection(definition):
             raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel {name} for clients.")
@@ -340,7 +346,7 @@ class Server(ReactorHandler):
 
     def channel_status(self) -> list[ChannelStatus]:
         """Return all running instances, and the channels that were stopped."""
-        with self.manager.lock:
+        with self.manager.turn:
             found = [link_status(link) for link in self.reactor.links.values() if link.channel]
             running = {each.name for each in found}
             stopped = [name for name in self._stopped_channels if name not in running]
@@ -364,7 +370,7 @@ class Server(ReactorHandler):
         return self._thread.is_alive()
 
     def application_status(self) -> dict[int, ApplicationStatus]:
-        with self.manager.lock:
+        with self.manager.turn:
             return {
                 conversation.connection.number: ApplicationStatus(
                     int(link.process_id), 0, "", link.channel, host_of(link) if link.channel else ""
@@ -376,7 +382,7 @@ class Server(ReactorHandler):
     def refresh_tls(self) -> None:
         """REFRESH SECURITY TYPE(SSL): reload keys and certificates. Raises MQError, and then keeps the old ones."""
         result: list[MQError | str] = []
-        done = threading.Event()
+        done = self.manager.machine.event()
         self.reactor.post(partial(self._refresh_tls, result, done))
         while not done.wait(_FAREWELL_SECONDS):
             if not self._thread.is_alive():
@@ -391,19 +397,19 @@ class Server(ReactorHandler):
 
     def stop_connection(self, number: int) -> bool:
         """STOP CONN: break a connection. Returns False when there is none of that number."""
-        with self.manager.lock:
+        with self.manager.turn:
             connection = self.manager.engine.connections.get(number)
             owner = connection.owner if connection is not None else None
         if connection is None:
             return False
         if not isinstance(owner, ServerConversation):
             return self.manager.break_connection(number)
-        done = threading.Event()
+        done = self.manager.machine.event()
         self.reactor.post(partial(self._break, number, owner, done))
         done.wait(_FAREWELL_SECONDS)
         return True
 
-    def _break(self, number: int, conversation: ServerConversation, done: threading.Event) -> None:
+    def _break(self, number: int, conversation: ServerConversation, done: Event) -> None:
         """On the reactor's thread. The next verb of the application fails, and a waiting get is answered."""
         self.manager.break_connection_locked(number)
         link = conversation.link
@@ -413,7 +419,7 @@ class Server(ReactorHandler):
 
     def refresh_security(self, what: str) -> None:
         """REFRESH SECURITY: drop cached users and groups; with CONNAUTH read the authentication settings again."""
-        with self.manager.lock:
+        with self.manager.turn:
             self.manager.users.forget()
             if what == "CONNAUTH":
                 self.admission.configure()
@@ -422,7 +428,7 @@ class Server(ReactorHandler):
                 if connection.is_privileged and isinstance(connection.owner, ServerConversation):
                     connection.is_privileged = self.manager.users.is_administrator(connection.user)
 
-    def _refresh_tls(self, result: list[MQError | str], done: threading.Event) -> None:
+    def _refresh_tls(self, result: list[MQError | str], done: Event) -> None:
         try:
             result.append(self._tls.refresh())
         except MQError as error:
@@ -552,17 +558,36 @@ class Server(ReactorHandler):
         reader = PayloadReader(payload)
         commits = reader.integer() != 0
         reader.check_end()
+        connection = conversation.connection
+        unit = connection.unit_of_work
+        if commits and unit is not None and len(unit.entries) > syncpoint.ENTRIES_AT_ONCE:
+            committed = syncpoint.commit(conversation.engine, connection, True)
+            leave = partial(self._leave, conversation, number, False, committed)
+            if committed.task is not None:
+                self.reactor.call_when_done(committed.task, PendingDisconnect(conversation, leave))
+            else:
+                leave()
+        else:
+            self._leave(conversation, number, commits, None)
+
+    def _leave(
+        self, conversation: ServerConversation, number: int, commits: bool, committed: UnitOutcome | None
+    ) -> None:
+        """Disconnect. `committed` is the outcome of a commit that has been made before."""
         link = conversation.link
         conversation.connection.has_disconnected = True
-        reason = conversation.close(commits)
+        outcome = conversation.close(commits)
+        if committed is not None and outcome.reason == mq.MQRC_NONE:
+            outcome = committed
         link.conversations.pop(conversation.number, None)
         if number:
+            reason = outcome.reason
             data = reply_frame(DISCONNECT, conversation.number, number, completion_code(reason), reason)
-            conversation.reply(conversation.connection.after_lsn, data)
+            conversation.reply(outcome.after_lsn, data)
         if link.is_quiescing and not link.conversations:
             link.send_farewell(mq.MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
 
-    def release_connection(self, conversation: ServerConversation, commits: bool) -> int:
+    def release_connection(self, conversation: ServerConversation, commits: bool) -> UnitOutcome:
         return self.manager.release(conversation.connection, commits)
 
     def run_command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
@@ -590,7 +615,7 @@ class Server(ReactorHandler):
         if len(self._waiting_for_room) > 1:
             return  # a thread is at it
         try:
-            threading.Thread(target=self._make_room, name="ostler-room", daemon=True).start()
+            self.manager.machine.thread(self._make_room, "ostler-room").start()
         except RuntimeError as error:
             self.notes.write("room", f"AMQ6118E: Space in the recovery log could not be freed: {error}.")
             self.reactor.post(self._resume_waiting_for_room)

@@ -10,6 +10,7 @@ request speeds up the end that has begun.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import queue
 import signal
@@ -21,7 +22,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.recovery.replay import JournalInconsistent
@@ -34,9 +35,16 @@ from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.process_file import ManagerState, ProcessRecord, write_record
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.error_log import Echo, ErrorLog, Notices, size_setting
-from ostler.server.queue_manager import Progress, QueueManager
+from ostler.server.queue_manager import Progress, QueueManager, ReplicationUnavailable
 from ostler.server.storage.descriptor_budget import raise_limit
 from ostler.server.storage.memory_limits import bound_malloc_arenas
+
+if TYPE_CHECKING:
+    # Loaded by instances of replicated queue managers only.
+    from ostler.server.config.replication_ini import ReplicationSection
+    from ostler.server.replica.agent import Promotion
+    from ostler.server.replica.instance import EmptyParts, InstanceParts
+    from ostler.server.replica.standby_socket import StandbySocket
 
 _TURN_SECONDS: Final = 0.0005
 QUIESCE: Final = "quiesce"
@@ -53,8 +61,11 @@ _LOG_NOT_AVAILABLE: Final = 23
 _STORAGE_NOT_AVAILABLE: Final = 69
 _UNEXPECTED: Final = 71
 _NAME_ERROR: Final = 72
+_NATIVE_HA_NOT_AVAILABLE: Final = 93
 
 _POLL_SECONDS: Final = 0.5
+_FOLLOW_POLL_SECONDS: Final = 0.2
+_NO_WAIT: Final = 0.0
 _ENDING: Final = {
     QUIESCE: (ManagerState.QUIESCING, ManagerState.ENDED_NORMALLY),
     IMMEDIATE: (ManagerState.ENDING_IMMEDIATELY, ManagerState.ENDED_IMMEDIATELY),
@@ -81,6 +92,8 @@ class EndRequest:
     wait_seconds: float
     who: str
     reconnects: bool = False
+    switches_over: bool = False
+    """A replica takes over (endmqm -s): it has been arranged with ReplicationControl.switch_over."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,11 @@ class Daemon:
         stop_seconds: float = 5.0,
         echo: Echo | None = None,
         with_listeners: bool = True,
+        restart: Callable[[], None] = lambda: None,
     ) -> None:
+        """`restart` runs the process anew, for an instance that does not lead any more."""
+        self._restart = restart
+        self._parts: InstanceParts | None = None
         self._directory = directory
         self._reporter = reporter
         self._make_server = make_server
@@ -172,12 +189,15 @@ class Daemon:
         raise_limit()
         bound_malloc_arenas()
         try:
-            manager, server = self._start()
+            started = self._start()
         except Exception as error:
             failure = start_failure(self._directory.name, error)
             self._log_start_failure(failure, error)
             self._reporter.failed(failure)
             return failure.status
+        if started is None:
+            return self.exit_status  # an instance that followed was ended
+        manager, server = started
         # Objects that exist now live as long as the process: the collector need not scan them again.
         gc.collect()
         gc.freeze()
@@ -185,19 +205,102 @@ class Daemon:
         gc.set_threshold(50_000, 20, 100)
         # A long command must not delay the reactor by five milliseconds each time.
         sys.setswitchinterval(_TURN_SECONDS)
-        self._reporter.ready(manager)
-        notify_service_manager("READY=1")
+        if self._parts is None:
+            self._report_ready(manager)
         for call in self.when_ready:
             call()
         return self._wait(manager, server)
 
-    def _start(self) -> tuple[QueueManager, ServerProtocol]:
+    def _report_ready(self, manager: QueueManager) -> None:
+        self._reporter.ready(manager)
+        notify_service_manager("READY=1")
+
+    def _start(self) -> tuple[QueueManager, ServerProtocol] | None:
         manager = QueueManager(self._directory)
+        section = manager.settings.replication
+        if section is not None:
+            return self._start_instance(manager, section)
         manager.start(self._progress)
         # Only the holder of the instance lock may write to the files of the queue manager.
-        try:
+        self.error_log = open_error_log(self._directory, self._echo)
+        return self._serve(manager)
+
+    def _start_instance(
+        self, manager: QueueManager, section: ReplicationSection
+    ) -> tuple[QueueManager, ServerProtocol] | None:
+        """Follow until this instance is elected, then start the queue manager. None: a request to end came first."""
+        from ostler.server.replica.empty_instance import is_empty
+        from ostler.server.replica.instance import EmptyParts, InstanceParts, check_can_run
+
+        check_can_run(manager, section)
+        if is_empty(self._directory.path) and not self._take_first_log(EmptyParts(manager, section, self._log)):
+            return None
+        parts = self._parts = InstanceParts(manager, section, self._log)
+        local = self._open_standby(manager, parts)
+        self._log(f"AMQ8003I: Instance {section.instance} of queue manager {manager.name} follows.")
+        self._report_ready(manager)
+        # Loaded now, because nothing should have to be loaded when this instance is elected.
+        importlib.import_module("ostler.server.assembly")
+        promotion: Promotion | None = None
+        request: EndRequest | None = None
+        while promotion is None and request is None and not parts.agent.failure and not parts.agent.deposed:
+            promotion = parts.wait(_FOLLOW_POLL_SECONDS)
+            request = self._next_request(_NO_WAIT)
+        local.close()
+        if promotion is None:
+            self._end_instance(parts, request)
+            return None
+        manager.take_over(promotion.standby, promotion.life, promotion.leading, parts.agent.begin_leading)
+        if request is not None:
+            self._requests.put(request)
+        return self._serve(manager)
+
+    def _open_standby(self, manager: QueueManager, parts: EmptyParts | InstanceParts) -> StandbySocket:
+        """Show the state of an instance that does not lead, and answer commands."""
+        if self.error_log is None:
             self.error_log = open_error_log(self._directory, self._echo)
             manager.notices = Notices(self.error_log, manager.notices)
+        self._note_state(ManagerState.REPLICA)
+        return parts.open_socket(self._request_end_of_replica, self._record.started, self._record.version)
+
+    def _take_first_log(self, parts: EmptyParts) -> bool:
+        """Wait until a leader was heard, and create the log. False: a request to end came first."""
+        local = self._open_standby(parts.manager, parts)
+        self._log(f"AMQ3237I: This instance of queue manager {self._directory.name} is empty, and waits for a leader.")
+        self._report_ready(parts.manager)
+        request: EndRequest | None = None
+        while request is None and not parts.first.heard.wait(_FOLLOW_POLL_SECONDS):
+            request = self._next_request(_NO_WAIT)
+        local.close()
+        if parts.finish() and request is None:
+            return True
+        self._mode = request.mode if request is not None else IMMEDIATE
+        self.is_ending.set()
+        self._note_end()
+        return False
+
+    def _request_end_of_replica(self, mode: str, wait_seconds: float, who: str) -> None:
+        self.request_end(EndRequest(mode, wait_seconds, who))
+
+    def _end_instance(self, parts: InstanceParts, request: EndRequest | None) -> None:
+        """End an instance that follows: it was asked to end, or its copy has failed."""
+        if request is None:
+            why = parts.agent.failure or parts.agent.deposed
+            self._log(f"AMQ7017S: This instance of {self._directory.name} cannot follow any more: {why}.")
+            self.exit_status = _UNEXPECTED
+        else:
+            self._mode = request.mode
+            self._log_end(request)
+        self.is_ending.set()
+        parts.close("the instance ends")
+        self._note_end()
+
+    def _serve(self, manager: QueueManager) -> tuple[QueueManager, ServerProtocol]:
+        """Open the sockets of a queue manager whose state is recovered."""
+        assert self.error_log is not None
+        try:
+            if not isinstance(manager.notices, Notices):
+                manager.notices = Notices(self.error_log, manager.notices)
             manager.on_end.append(self._note_end)
             manager.on_escalation.append(self._escalate)
             self._note_state(ManagerState.STARTING)
@@ -237,8 +340,10 @@ class Daemon:
         ender: threading.Thread | None = None
         failures: list[BaseException] = []
         while ender is None or ender.is_alive():
-            request = self._next_request(ender)
+            request = self._next_request(_POLL_SECONDS if ender is None else 0.02)
             if manager.writer.failure and ender is None:
+                if self._parts is not None and self._parts.agent.deposed:
+                    self._begin_anew(self._parts)
                 return self._log_storage_failure(manager)
             if request is None:
                 continue
@@ -258,11 +363,19 @@ class Daemon:
                 # A quiesce as well, but with a time limit: endmqm -t.
                 self._log_end(request)
                 manager.limit_end_wait(request.wait_seconds)
+        if self._parts is not None:
+            self._parts.agent.stop("the queue manager has ended")
         return self._exit_status_after(failures)
 
-    def _next_request(self, ender: threading.Thread | None) -> EndRequest | None:
+    def _begin_anew(self, parts: InstanceParts) -> NoReturn:
+        """Run this process anew as a follower: another instance leads, or may. Nothing more is acknowledged here."""
+        self._log(f"AMQ3270I: This instance of {self._directory.name} does not lead any more: {parts.agent.deposed}.")
+        self._restart()
+        os._exit(_UNEXPECTED)
+
+    def _next_request(self, seconds: float) -> EndRequest | None:
         try:
-            return self._requests.get(timeout=_POLL_SECONDS if ender is None else 0.02)
+            return self._requests.get(timeout=seconds) if seconds > 0 else self._requests.get_nowait()
         except queue.Empty:
             return None
 
@@ -387,6 +500,8 @@ def start_failure(name: str, error: BaseException) -> StartFailure:
         )
     if isinstance(error, ConfigurationError):
         return StartFailure(f"AMQ9224E: The configuration of {name} is not valid. {_sentence(error)}", _UNEXPECTED)
+    if isinstance(error, ReplicationUnavailable):
+        return StartFailure(f"AMQ5708E: Native HA is not available to {name}. {error}", _NATIVE_HA_NOT_AVAILABLE)
     if isinstance(error, StartInterrupted):
         return StartFailure(f"AMQ5049I: Queue manager {name} did not start: {error}.", _UNEXPECTED)
     if isinstance(error, (OSError, DiskFailed, MQError)):

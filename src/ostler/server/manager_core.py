@@ -5,9 +5,9 @@ The parts that `QueueManager` is assembled from (checkpoints, housekeeping, stat
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 
 from librt.threading import Lock
 
@@ -18,13 +18,18 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk
+from ostler.model.errors import InvariantFailed
 from ostler.model.journal import Journal
 from ostler.server.clock import EngineClock
 from ostler.server.config.directories import QueueManagerDirectory, QueueManagerNotFoundError
 from ostler.server.config.qm_ini import QueueManagerIni
+from ostler.server.first_failure import write_report
+from ostler.server.machine import MACHINE, Machine
+from ostler.server.net.pass_times import LongestPass
 from ostler.server.net.timers import Timer
+from ostler.server.storage.delayed_disk import delayed_as_asked
 from ostler.server.storage.journal_writer import JournalWriter
-from ostler.server.storage.space_quota import manager_disk
+from ostler.server.turn import EngineTurn
 
 
 class NoJournal(Journal):
@@ -44,26 +49,30 @@ class NoJournal(Journal):
 
 
 class ManagerCore(ABC):
-    """`lock` is the one lock of the engine: hold it for each call into the engine, and never while waiting."""
+    """`turn` gives access to the engine, one caller at a time. `lock` is the lock inside it."""
 
     log: RecoveryLog
     writer: JournalWriter
 
-    def __init__(self, directory: QueueManagerDirectory) -> None:
+    def __init__(self, directory: QueueManagerDirectory, machine: Machine = MACHINE) -> None:
         """Raises ConfigurationError when qm.ini is damaged, QueueManagerNotFoundError when there is none."""
         name = directory.name
         if not directory.exists():
             raise QueueManagerNotFoundError(f"there is no queue manager {name} in {directory.root}")
         self.name = name
         self.directory = directory
+        self.machine = machine
         self.lock = Lock()
         self.settings = QueueManagerIni.read(directory.ini).settings
-        self.disk: Disk = manager_disk(directory.path, self.settings.file_system_megabytes)
-        self.clock = EngineClock()
-        self.engine = Engine(name, self.disk, NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        self.disk: Disk = machine.disk(directory.path, self.settings.file_system_megabytes)
+        self.clock = EngineClock(machine.wall, machine.steady)
+        self.engine = Engine(name, delayed_as_asked(self.disk), NoJournal(), new_definition(ObjectType.QMGR, name, {}))
+        self.turn = EngineTurn(self.engine, self.lock, self.clock, self._wake, self._stop_failed)
+        self.longest_pass: LongestPass | None = None  # of the reactor, if there is one
         self.notices: list[str] = list(self.settings.notices)
-        self.checkpoint_turn = threading.Lock()  # held while a checkpoint is taken
-        self.media_turn = threading.Lock()  # held while media images are recorded or used
+        self.checkpoint_turn = machine.lock()  # held while a checkpoint is taken
+        self.media_turn = machine.lock()  # held while media images are recorded or used
+        self.has_failed_invariant = False  # in memory nothing is to be believed any more
         # Called when all connections are broken, before the last checkpoint.
         self.on_stopping: list[Callable[[], None]] = []
 
@@ -75,20 +84,19 @@ class ManagerCore(ABC):
     def make_room(self) -> None:
         """Free space in a log that is filling: take a checkpoint, and back out the oldest units of work if needed."""
 
-    def wake(self) -> None:
-        """Wake the applications whose waiting get was satisfied. Call with the lock held."""
+    def _wake(self) -> None:
+        """Wake the applications whose waiting get was satisfied, at the end of a turn."""
         woken = self.engine.woken
-        if woken:
-            self.engine.woken = []
-            for request in woken:
-                waker = request.waker
-                if isinstance(waker, Timer):
-                    waker.notify()
-                elif callable(waker):
-                    try:
-                        waker()
-                    except Exception as error:
-                        self.note(f"AMQ6109E: An application could not be woken for its message: {error}")
+        self.engine.woken = []
+        for request in woken:
+            waker = request.waker
+            if isinstance(waker, Timer):
+                waker.notify()
+            elif callable(waker):
+                try:
+                    waker()
+                except Exception as error:
+                    self.note(f"AMQ6109E: An application could not be woken for its message: {error}")
 
     def note(self, text: str) -> None:
         """Write a message to the operator. A repetition of the last message is dropped."""
@@ -108,11 +116,37 @@ class ManagerCore(ABC):
     def break_all(self, why: str) -> None:
         """Break all connections: from now on no verb succeeds and nothing is written to the log."""
         self.writer.failure = why
-        with self.lock:
-            engine = self.engine
-            engine.state = STOPPING
-            for connection in engine.connections.values():
-                connection.broken = mq.MQRC_CONNECTION_BROKEN
+        with self.turn as engine:
+            _break_connections(engine)
             for queue in engine.queues_by_id.values():
                 fail_waiting(engine, queue, mq.MQRC_CONNECTION_BROKEN)
-            self.wake()
+            engine.abandon_tasks()
+
+    def _stop_failed(self, failure: InvariantFailed) -> None:
+        """Stop because an invariant has failed, in the turn in which it did. Nothing is believed any more."""
+        is_first = not self.has_failed_invariant
+        self.has_failed_invariant = True
+        self.writer.failure = self.writer.failure or f"An invariant of the queue manager has failed: {failure}"
+        _break_connections(self.engine)
+        for queue in list(self.engine.queues_by_id.values()):
+            with suppress(Exception, InvariantFailed):  # a damaged queue must not keep the others from being told
+                fail_waiting(self.engine, queue, mq.MQRC_CONNECTION_BROKEN)
+        self.engine.abandon_tasks()
+        if is_first:
+            self._report(failure)
+
+    def _report(self, failure: InvariantFailed) -> None:
+        try:
+            report = f"Save {write_report(self.directory.errors, self.engine, self.log, failure)} for support"
+        except Exception as error:
+            report = f"A report for support could not be written: {error!r}"
+        self.note(
+            f"AMQ6184S: An internal error has occurred on queue manager {self.name}: {failure}. It ends at once, and "
+            f"has acknowledged nothing since. {report}, then start it again: it recovers from its log."
+        )
+
+
+def _break_connections(engine: Engine) -> None:
+    engine.state = STOPPING
+    for connection in engine.connections.values():
+        connection.broken = mq.MQRC_CONNECTION_BROKEN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import secrets
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from ostler.engine.events import triggers
 from ostler.engine.get import cancel_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
+from ostler.engine.outcomes import UnitOutcome
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.recovery.checkpoint import (
     CATALOGUE_PATH,
@@ -35,21 +36,28 @@ from ostler.log.errors import LogRefused
 from ostler.log.reader import LogVisitor
 from ostler.log.restart import create_log, open_log
 from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
+from ostler.log.shipping import LogShipper
 from ostler.model import constants as mq
 from ostler.model.accounts import DISCONNECTED, ENDED_BY_MANAGER, LOST
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.disk import Disk, DiskFull
-from ostler.model.errors import MQError
+from ostler.model.errors import InvariantFailed, LogFull, MQError
+from ostler.model.log_life import Life
+from ostler.model.replication import InstanceRole
 from ostler.model.system_objects import system_definitions
 from ostler.observe.statistics import Statistics, counts, queue_counts
+from ostler.replica.standby import Standby, open_standby
 from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
 from ostler.server.config import directories
-from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
+from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection, QueueManagerSettings, new_qm_ini
 from ostler.server.log_statistics import log_counts
+from ostler.server.machine import MACHINE, Machine
 from ostler.server.manager_core import ManagerCore
+from ostler.server.replica.control import NoReplication, ReplicationControl
+from ostler.server.replica.empty_instance import mark_of_empty
 from ostler.server.resource_publisher import ResourcePublisher
 from ostler.server.security.guard import ServerGuard
 from ostler.server.security.users import Users
@@ -59,15 +67,19 @@ from ostler.server.storage.descriptor_budget import process_budget
 from ostler.server.storage.housekeeping import Housekeeping
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.storage.memory_limits import long_message_bytes_max
-from ostler.server.storage.real_disk import RealDisk
-from ostler.server.storage.space_quota import QuotaDisk, manager_disk
+from ostler.server.storage.message_reader import MessageReader
 from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
 _ROOM_TRIES = 3
+_NOT_ALONE = "This instance of a replicated queue manager cannot run without the agent that copies its log."
 
 Progress = Callable[[int, int], None]
 """Called with the bytes replayed so far and the bytes in total."""
+
+
+class ReplicationUnavailable(Exception):
+    """An instance of a replicated queue manager cannot run by itself."""
 
 
 @dataclass(frozen=True)
@@ -99,41 +111,57 @@ class _Visitor(LogVisitor):
 
 
 def log_settings(section: LogSection) -> LogSettings:
-    """Convert the Log stanza of qm.ini to the settings of the recovery log."""
+    """Convert the Log stanza of qm.ini to the settings of the recovery log. A replicated log is linear on disk."""
     return LogSettings(
         primary_files=section.primary_files,
         secondary_files=section.secondary_files,
         file_pages=section.file_pages,
         buffer_pages=section.buffer_pages,
-        log_type=LogType(str(section.type)),
+        log_type=LogType.LINEAR if section.is_linear else LogType.CIRCULAR,
         management=LogManagement(str(section.management)),
         write_integrity=WriteIntegrity(str(section.write_integrity)),
     )
 
 
 def create_queue_manager(
-    root: Path, name: str, log: LogSection | None = None, file_system_megabytes: int | None = None
+    root: Path,
+    name: str,
+    log: LogSection | None = None,
+    file_system_megabytes: int | None = None,
+    instance: str = "",
+    wants_base: bool = False,
+    machine: Machine = MACHINE,
 ) -> QueueManagerDirectory:
     """Create a queue manager below a data root: its directory with qm.ini, and an empty recovery log.
 
-    With `file_system_megabytes` its directory may take that much space (crtmqm -fs).
+    With `file_system_megabytes` its directory may take that much space (crtmqm -fs). `instance` is the name of this
+    instance of a replicated queue manager; with `wants_base` it gets no log, but one day that of its leader.
 
     Raises MQError, QueueManagerExistsError, ConfigurationError, LogRefused and DiskFull. An interrupted creation is
     completed by the first start.
     """
-    ini = new_qm_ini(name, log or LogSection())
+    ini = new_qm_ini(name, log or LogSection(), instance)
     if file_system_megabytes is not None:
         ini.set_value("FileSystem", "SizeMegabytes", str(file_system_megabytes))
-    directory = directories.create_queue_manager(root, name, ini)
-    _create_log(directory, ini.settings, manager_disk(directory.path, ini.settings.file_system_megabytes))
+    directory = directories.create_queue_manager(root, name, ini, mark_of_empty() if wants_base else None)
+    if wants_base:
+        return directory
+    _create_log(directory, ini.settings, machine.disk(directory.path, ini.settings.file_system_megabytes), machine)
     return directory
 
 
-def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> None:
-    disk, log_directory = log_disk(directory, settings, data)
-    identity = secrets.token_bytes(16)
+def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk, machine: Machine) -> None:
+    disk, log_directory = log_disk(directory, settings, data, machine)
+    identity = machine.random_bytes(16)
     create_log(disk, log_directory, log_settings(settings.log), identity)
     write_instance(data, identity)
+
+
+def create_copied_log(manager: QueueManager, identity: bytes) -> None:
+    """Create the empty log of an instance that was created empty, with the identity of its group's log."""
+    disk, log_directory = log_disk(manager.directory, manager.settings, manager.disk, manager.machine)
+    create_log(disk, log_directory, log_settings(manager.settings.log), identity)
+    write_instance(manager.disk, identity)
 
 
 def _refuse_without_log(disk: Disk, log_directory: str) -> None:
@@ -147,26 +175,30 @@ def _refuse_without_log(disk: Disk, log_directory: str) -> None:
         )
 
 
-def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> tuple[Disk, str]:
+def log_disk(
+    directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk, machine: Machine
+) -> tuple[Disk, str]:
     """Return the disk that holds the log, and the log's directory on it. It shares the limit of the disk for data."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
-        return RealDisk(base), directories.directory_name(directory.name)
-    return data if isinstance(data, QuotaDisk) else RealDisk(directory.path), LOG_DIRECTORY
+        return machine.disk(base), directories.directory_name(directory.name)
+    return data, LOG_DIRECTORY
 
 
 class QueueManager(ManagerCore):
     """A running queue manager. Applications reach it through the client package; commands through the methods here."""
 
-    def __init__(self, directory: QueueManagerDirectory) -> None:
+    def __init__(self, directory: QueueManagerDirectory, machine: Machine = MACHINE) -> None:
         """Raises ConfigurationError when qm.ini is damaged, QueueManagerNotFoundError when there is none."""
-        super().__init__(directory)
+        super().__init__(directory, machine)
         self.users = Users(directory, self.settings)
         self.guard = ServerGuard(self.users)
         self.running = False
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self.checkpointer = Checkpointer(self)
+        self.replication: ReplicationControl = NoReplication(self.name)
+        """What commands about copies are passed to. The agent of an instance puts its own here before the start."""
         self.statistics_writer = StatisticsWriter(self)
         self.on_end: list[Callable[[], None]] = []
         self.end_mode = ""  # once it ends: "quiesce", "immediate" or "preemptive"
@@ -177,24 +209,67 @@ class QueueManager(ManagerCore):
 
     # -- start and end ---------------------------------------------------------------
 
-    def start(self, progress: Progress | None = None) -> RestartSummary:
-        """Recover all that was durable, and start work. `progress` is called while the log is replayed."""
-        began = time.monotonic()
-        self._instance = InstanceLock(self.directory)
+    def start(self, progress: Progress | None = None, is_founding: bool = False) -> RestartSummary:
+        """Recover all that was durable, and start work. `progress` is called while the log is replayed.
+
+        An instance of a replicated queue manager starts with the control of its agent only, or at its creation
+        (`is_founding`): what it did alone its group would not have. Raises ReplicationUnavailable.
+        """
+        if self.settings.replication is not None and not is_founding and isinstance(self.replication, NoReplication):
+            raise ReplicationUnavailable(self.settings.replication.missing() or _NOT_ALONE)
+        began = self.machine.monotonic()
+        self._instance = self.machine.instance_lock(self.directory)
         # Objects made by the replay stay alive: garbage collection during it would double its time.
         collects = gc.isenabled()
         gc.disable()
         try:
             self._recover(began, progress)
-        except BaseException:
+        except BaseException as error:
             self._instance.release()
+            if isinstance(error, InvariantFailed):
+                raise JournalInconsistent(str(error), 0) from error
             raise
         finally:
             if collects:
                 gc.enable()
         return self.restart
 
-    def _recover(self, began: float, progress: Progress | None) -> None:
+    def open_standby(self, keep_extents: int) -> Standby:
+        """Open the copy of an instance that follows: nothing is started, and the log is only taken from a leader.
+
+        The instance is locked from now on. Raises as `start` does.
+        """
+        self._instance = self.machine.instance_lock(self.directory)
+        try:
+            self._configure_engine()
+            disk, log_directory = log_disk(self.directory, self.settings, self.disk, self.machine)
+            return open_standby(self.engine, disk, log_directory, log_settings(self.settings.log), keep_extents)
+        except BaseException:
+            self._instance.release()
+            raise
+
+    def close_standby(self, standby: Standby) -> None:
+        """End an instance that followed."""
+        standby.abandon_checkpoint()
+        standby.log.drop_taken()
+        standby.log.close()
+        self._instance.release()
+
+    def take_over(
+        self, standby: Standby, life: Life, shipper: LogShipper, on_writer: Callable[[JournalWriter], None]
+    ) -> RestartSummary:
+        """Lead with the copy that followed: begin a life of the log, and start work. Nothing is loaded.
+
+        `on_writer` is called with the log's writer before anything is written: from then on copies must be heard.
+        """
+        began = self.machine.monotonic()
+        self.clock.begin(self.engine)
+        self.engine.unique = max(self.engine.unique, self.engine.now_ms << 20)
+        self.log = standby.promote(life, shipper)
+        self._begin_work(began, standby.replay, on_writer)
+        return self.restart
+
+    def _configure_engine(self) -> None:
         engine = self.engine
         tuning = self.settings.tuning
         engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
@@ -207,38 +282,56 @@ class QueueManager(ManagerCore):
         engine.topics.nodes_max = tuning.topic_nodes_max or 0
         self.clock.begin(engine)
         engine.unique = engine.now_ms << 20
+
+    def _recover(self, began: float, progress: Progress | None) -> None:
+        self._configure_engine()
+        engine = self.engine
         replay = JournalReplay(engine)
-        disk, log_directory = log_disk(self.directory, self.settings, self.disk)
+        disk, log_directory = log_disk(self.directory, self.settings, self.disk, self.machine)
         if not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
+            if self.settings.replication is not None:
+                # Its group may have the log: a new one would be that of another queue manager.
+                raise LogRefused(f"There is no log in {log_directory}, and an instance of a group gets no new one.")
             _refuse_without_log(self.disk, log_directory)
-            _create_log(self.directory, self.settings, self.disk)
+            _create_log(self.directory, self.settings, self.disk, self.machine)
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
         try:
             replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
             self.log = restartable.replay(_Visitor(replay, progress))
         except BaseException as error:
             restartable.close()
+            if isinstance(error, InvariantFailed):
+                error = JournalInconsistent(str(error), replay.previous_lsn)
             if isinstance(error, JournalInconsistent):
                 file, offset = restartable.locate(error.lsn)
                 raise JournalInconsistent(f"{file}: {error} (offset {offset})", error.lsn) from None
             raise
         engine.journal = self.log
         replay.finish()
+        self._begin_work(began, replay, None)
+
+    def _begin_work(
+        self, began: float, replay: JournalReplay, on_writer: Callable[[JournalWriter], None] | None
+    ) -> None:
+        """Start everything around the engine, whose state is recovered."""
+        engine = self.engine
         self._remove_leftover_directories(replay)
         hold_reserve(engine)
-        self._clear_orderly_flag(replay.manifest)
+        if on_writer is None:
+            self._clear_orderly_flag(replay.manifest)
         self.housekeeping = Housekeeping(self, self.statistics_writer)
-        self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
+        self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail, self.machine)
+        if on_writer is not None:
+            on_writer(self.writer)  # whatever is written next waits for other copies
         self.guard.load(engine)
         engine.guard = self.guard
         if not engine.queues_by_id:
             self._define_system_objects()
-        with self.lock:
+        with self.turn:
             hold_reserve(engine)
             events.after_restart(engine)
             send_own_messages(engine, triggers.after_restart(engine), None)
-            send_own_messages(engine, events.on_start(engine), None)
-            self.wake()
+            send_own_messages(engine, events.on_start(engine, self._start_qualifier(), socket.gethostname()), None)
         self.running = True
         self.started_at = time.time()
         self.statistics_writer.begin()
@@ -247,6 +340,10 @@ class QueueManager(ManagerCore):
         self.resource_publisher.begin()
         self.search = SearchThread(self)
         engine.owner_signal.waker = self.search.notify
+        self.reader = MessageReader(self)
+        if self.machine is MACHINE:
+            # A simulated machine reads at once: only one thread of it runs at a time.
+            engine.set_reader(self.reader.notify)
         self.collect_notices()
         report = self.log.restart_report
         if report.dropped_bytes:
@@ -268,8 +365,12 @@ class QueueManager(ManagerCore):
             replay.backed_out,
             replay.in_doubt,
             report.dropped_bytes,
-            time.monotonic() - began,
+            self.machine.monotonic() - began,
         )
+
+    def _start_qualifier(self) -> int:
+        """Return the ReasonQualifier of the event of an ordinary start."""
+        return mq.MQRQ_FAILOVER_PERMITTED if self.settings.replication else mq.MQRQ_FAILOVER_NOT_PERMITTED
 
     def _log_path(self) -> Path:
         """Return a directory of the log's file system."""
@@ -318,7 +419,7 @@ class QueueManager(ManagerCore):
     def _define_system_objects(self) -> None:
         stamp = time.strftime("%Y-%m-%d %H.%M.%S", time.gmtime()).split()
         manager = new_definition(ObjectType.QMGR, self.name, {}, None, stamp[0], stamp[1])
-        with self.lock:
+        with self.turn:
             objects.define(self.engine, manager, True)
             for definition in (*system_definitions(*stamp), *default_rules(*stamp), *default_records()):
                 objects.define(self.engine, definition)
@@ -333,6 +434,8 @@ class QueueManager(ManagerCore):
         """
         if not self.running:
             return
+        if self.has_failed_invariant:
+            mode = "preemptive"
         self.end_mode = mode
         if mode != "preemptive":
             self._quiesce(mode, wait_seconds)
@@ -344,6 +447,8 @@ class QueueManager(ManagerCore):
         self.resource_publisher.stop()
         self.housekeeping.stop()
         self.search.stop()
+        self.reader.stop()
+        self._finish_tasks()
         if mode != "preemptive" and not self.writer.failure:
             try:
                 self.checkpoint(orderly=True)
@@ -359,17 +464,34 @@ class QueueManager(ManagerCore):
             # Last, so that the callbacks of the end run before another process can start the queue manager.
             self._instance.release()
 
+    def _finish_tasks(self) -> None:
+        """Finish what goes on in slices, now that nobody continues it."""
+        with self.turn as engine:
+            engine.owner_signal.waker = None
+            if self.writer.failure:
+                engine.abandon_tasks()
+            else:
+                engine.finish_tasks()
+
+    def followed_leader(self) -> str | None:
+        """Return the address of the leader that this instance follows, or empty if none leads; None if it is none."""
+        try:
+            status = self.replication.status()
+        except MQError:
+            return None
+        return status.leader_address() if status.role is InstanceRole.REPLICA else None
+
     def is_ending(self) -> bool:
         """Return True when it quiesces, stops, has ended or has failed: no application can connect any more."""
         return not self.running or self.engine.state != 0 or bool(self.writer.failure)
 
     def limit_end_wait(self, seconds: float = 0.0) -> None:
         """Let an end, now or later, wait for applications this much longer at most. Any thread may call it."""
-        self._end_deadline = min(self._end_deadline, time.monotonic() + seconds)
+        self._end_deadline = min(self._end_deadline, self.machine.monotonic() + seconds)
 
     def end_seconds_left(self) -> float:
         """Return the seconds that an end may still wait for applications and services."""
-        return self._end_deadline - time.monotonic()
+        return self._end_deadline - self.machine.monotonic()
 
     def __enter__(self) -> QueueManager:
         return self
@@ -386,21 +508,20 @@ class QueueManager(ManagerCore):
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
         self.limit_end_wait(wait_seconds)
-        with self.lock:
+        with self.turn:
             self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
             for queue in self.engine.queues_by_id.values():
                 if mode == "quiesce":
                     fail_waiting(self.engine, queue, mq.MQRC_Q_MGR_QUIESCING, mq.MQGMO_FAIL_IF_QUIESCING)
                 else:
                     fail_waiting(self.engine, queue, mq.MQRC_Q_MGR_STOPPING)
-            self.wake()
             send_own_messages(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
-        while mode == "quiesce" and self.engine.connections and time.monotonic() < self._end_deadline:
-            time.sleep(0.01)
+        while mode == "quiesce" and self.engine.connections and self.machine.monotonic() < self._end_deadline:
+            self.machine.sleep(0.01)
         if mode == "quiesce" and self.engine.connections:
             for callback in self.on_escalation:
                 callback()
-        with self.lock:
+        with self.turn:
             self.engine.state = STOPPING
             # All waits first: a message that one application backs out is not for another that is to be broken off.
             for connection in self.engine.connections.values():
@@ -408,12 +529,11 @@ class QueueManager(ManagerCore):
             for connection in list(self.engine.connections.values()):
                 self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
                 self.statistics_writer.disconnected(connection, ENDED_BY_MANAGER)
-            self.wake()
 
     # -- applications ---------------------------------------------------------------
 
     def connect(self, user: str, application: str, application_type: int = 6, options: int = 0) -> Connection:
-        with self.lock:
+        with self.turn:
             return self.admit(user, application, application_type, options)
 
     def admit(self, user: str, application: str, application_type: int, options: int = 0) -> Connection:
@@ -436,36 +556,32 @@ class QueueManager(ManagerCore):
 
     def disconnect(self, connection: Connection, commit_work: bool = True) -> int:
         """Disconnect (MQDISC). With `commit_work` False the application has ended without MQDISC."""
-        with self.lock:
-            engine = self.engine
-            self.clock.update(engine)
+        with self.turn:
             connection.has_disconnected = True
-            reason = self.release(connection, commit_work)
-            self.wake()
-            lsn = connection.after_lsn
-        if lsn:
-            self.writer.wait_durable(lsn)
-        return reason
+            outcome = self.release(connection, commit_work)
+        if outcome.after_lsn:
+            self.writer.wait_durable(outcome.after_lsn)
+        return outcome.reason
 
-    def release(self, connection: Connection, commit_work: bool) -> int:
-        """Disconnect, with the lock held; 0 or the reason, to be reported when `connection.after_lsn` is durable."""
+    def release(self, connection: Connection, commit_work: bool) -> UnitOutcome:
+        """Disconnect, in a turn."""
         engine = self.engine
-        connection.after_lsn = 0
         if connection.broken:
-            return connection.broken
+            return UnitOutcome(connection.broken)
         cancel_waits(engine, connection, mq.MQRC_CONNECTION_BROKEN)
-        reason = 0
+        outcome = UnitOutcome()
         if connection.unit_of_work is not None:
-            reason = commit(engine, connection) if commit_work else back_out(engine, connection)
+            # A large back-out goes on by itself: nobody waits for it.
+            outcome = commit(engine, connection) if commit_work else back_out(engine, connection, True)
         self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
         self.statistics_writer.disconnected(connection, DISCONNECTED if connection.has_disconnected else LOST)
-        return reason
+        return outcome
 
     def _drop(self, connection: Connection, reason: int) -> None:
         engine = self.engine
         cancel_waits(engine, connection, reason)
         if connection.unit_of_work is not None:
-            back_out(engine, connection)
+            back_out(engine, connection, True)
         for handle in list(connection.handles.values()):
             try:
                 close_object(engine, connection, handle, 0)
@@ -476,17 +592,14 @@ class QueueManager(ManagerCore):
 
     def break_connection(self, number: int) -> bool:
         """Break a connection and back out its unit of work. Returns False when there is no such connection."""
-        with self.lock:
-            is_connected = self.break_connection_locked(number)
-            self.wake()
-        return is_connected
+        with self.turn:
+            return self.break_connection_locked(number)
 
     def break_connection_locked(self, number: int) -> bool:
         """As `break_connection`, with the lock held."""
         connection = self.engine.connections.get(number)
         if connection is None:
             return False
-        self.clock.update(self.engine)
         self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
         return True
 
@@ -502,8 +615,7 @@ class QueueManager(ManagerCore):
 
     def statistics(self) -> Statistics:
         """Return all counters as they are now."""
-        with self.lock:
-            engine = self.engine
+        with self.turn as engine:
             return Statistics(
                 time.time(),
                 counts(engine.counters),
@@ -528,19 +640,16 @@ class QueueManager(ManagerCore):
         engine = self.engine
         tries = 0
         while True:
-            with self.lock:
-                self.clock.update(engine)
-                engine.journal_full = False
+            with self.turn:
                 engine.actor = user
                 engine.actor_origin = origin
                 try:
                     return change(engine)
-                except MQError:
-                    if not engine.journal_full or tries == _ROOM_TRIES:
+                except LogFull:
+                    if tries == _ROOM_TRIES:
                         raise
                 finally:
                     engine.actor = ""
                     engine.actor_origin = 0
-                    self.wake()
             tries += 1
             self.make_room()

@@ -8,9 +8,8 @@ over many queues releases the engine's lock after a few of them.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,7 +20,7 @@ from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
 from ostler.model.counters import Counts, queue_counts, verb_counts
 from ostler.observe.resource_messages import all_metadata, data_message, data_topic, metadata_topic, monitor_topic
-from ostler.observe.resource_table import CLASSES, ResourceClass, ResourceType
+from ostler.observe.resource_table import CLASSES, STATAPP, ResourceClass, ResourceType
 from ostler.observe.resource_values import queue_values, verb_values
 from ostler.observe.statistics import difference
 from ostler.server.log_statistics import log_values
@@ -60,31 +59,35 @@ class ResourcePublisher:
     def __init__(self, manager: ManagerCore, log_path: Path) -> None:
         self._manager = manager
         self._log_path = log_path
-        self._stop = threading.Event()
+        self._stop = manager.machine.event()
         self._start = _Sample(0, {})
         self._published: dict[str, _Sample] = {}  # the last publication of each topic, without those of queues
         self._queues: dict[int, tuple[int, tuple[int, ...]]] = {}  # time and counters, by the number of the queue
+        self._applications: dict[str, tuple[int, int, int]] = {}  # time, started and ended, by the name
         self._slowest_us = 0
         self._slowest_at_us = 0
         self._thread = SupervisedThread(
-            "ostler-monitor", "publisher of resources", self._run, self._stop.is_set, manager.note, stopping=self._stop
+            "ostler-monitor",
+            "publisher of resources",
+            self._run,
+            self._stop.is_set,
+            manager.note,
+            stopping=self._stop,
+            machine=manager.machine,
         )
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Publish the metadata and begin the first interval, when the queue manager has started."""
-        self._start = _Sample(time.monotonic_ns(), processor_times())
+        self._start = _Sample(self._manager.machine.monotonic_ns(), processor_times())
         metadata = all_metadata(self._manager.name)
-        with self._manager.lock:
-            engine = self._manager.engine
-            self._manager.clock.update(engine)
+        with self._manager.turn as engine:
             for each in metadata:
                 publish_own(engine, each.topic, mq.MQFMT_ADMIN, each.body, retains=True)
             # Another release may have left others, in an orderly end.
             clear_retained_below(engine, metadata_topic(self._manager.name), {each.topic for each in metadata})
             engine.topics.counts.begin(engine.topics.counts.of_monitoring)
-            self._manager.wake()
         self._thread.start()
 
     def stop(self) -> None:
@@ -105,25 +108,24 @@ class ResourcePublisher:
             self._slowest_us = slowest_us
             self._slowest_at_us = time.time_ns() // _NANOSECONDS
         for of_class in CLASSES:
-            if of_class.is_per_object:
+            if of_class.name == STATAPP:
+                self._publish_applications(of_class)
+            elif of_class.is_per_object:
                 self._publish_queues(of_class)
             else:
                 self._publish_class(of_class)
 
     def _send(self, messages: Sequence[Message]) -> None:
-        with self._manager.lock:
-            engine = self._manager.engine
-            self._manager.clock.update(engine)
+        with self._manager.turn as engine:
             for topic, body in messages:
                 publish_own(engine, topic, mq.MQFMT_ADMIN, body)
-            self._manager.wake()
 
     # -- the queue manager ---------------------------------------------------------------------------------------------
 
     def _publish_class(self, of_class: ResourceClass) -> None:
         name = self._manager.name
         topics = {each: data_topic(name, of_class, each) for each in of_class.types}
-        with self._manager.lock:
+        with self._manager.turn:
             tree = self._manager.engine.topics
             wanted = {each: topic for each, topic in topics.items() if tree.matching_topic(topic)}
         if not wanted:
@@ -142,10 +144,9 @@ class ResourcePublisher:
         """Return the counters of a class now, and its values that are states."""
         manager = self._manager
         if of_class.name == "CPU":
-            return _Sample(time.monotonic_ns(), processor_times()), memory_values()
-        with manager.lock:
-            engine = manager.engine
-            at_ns = time.monotonic_ns()
+            return _Sample(self._manager.machine.monotonic_ns(), processor_times()), memory_values()
+        with manager.turn as engine:
+            at_ns = self._manager.machine.monotonic_ns()
             if of_class.name == "DISK":
                 metrics = manager.log.metrics
                 counts = {"log_physical_bytes": metrics.physical_bytes, "log_logical_bytes": metrics.logical_bytes}
@@ -181,21 +182,23 @@ class ResourcePublisher:
         self._queues = kept
 
     def _queue_names(self, of_class: ResourceClass) -> list[str]:
-        """Return the names of queues that may have a subscription: all of them, if one has wildcards."""
-        with self._manager.lock:
-            engine = self._manager.engine
-            if engine.topics.has_wildcards_below(ADMINISTRATIVE):
-                return list(engine.queues)
-            node = engine.topics.find(f"{monitor_topic(self._manager.name)}/{of_class.name}")
-            children = node.children if node is not None else None
-            return [name.replace("&", "/") for name in children] if children is not None else []
+        with self._manager.turn as engine:
+            return self._watched_names(of_class, engine.queues)
+
+    def _watched_names(self, of_class: ResourceClass, all_names: Iterable[str]) -> list[str]:
+        """Return the names of objects that may have a subscription: all of them, if one has wildcards. In a turn."""
+        engine = self._manager.engine
+        if engine.topics.has_wildcards_below(ADMINISTRATIVE):
+            return list(all_names)
+        node = engine.topics.find(f"{monitor_topic(self._manager.name)}/{of_class.name}")
+        children = node.children if node is not None else None
+        return [name.replace("&", "/") for name in children] if children is not None else []
 
     def _read_queues(self, of_class: ResourceClass, names: Sequence[str]) -> list[_QueueSample]:
         """Return the counters of those that exist and have a subscription."""
         found: list[_QueueSample] = []
-        with self._manager.lock:
-            engine = self._manager.engine
-            at_ns = time.monotonic_ns()
+        with self._manager.turn as engine:
+            at_ns = self._manager.machine.monotonic_ns()
             for name in names:
                 queue = engine.queues.get(name)
                 if queue is None:
@@ -222,6 +225,42 @@ class ResourcePublisher:
             )
             for each in sample.types
         ]
+
+    # -- applications --------------------------------------------------------------------------------------------------
+
+    def _publish_applications(self, of_class: ResourceClass) -> None:
+        """Publish the instances of applications by name: connections, as nothing moves them."""
+        manager = self._manager.name
+        (of_type,) = of_class.types
+        messages: list[Message] = []
+        published: dict[str, tuple[int, int, int]] = {}
+        with self._manager.turn as engine:
+            found = engine.statistics.applications
+            watched = self._watched_names(of_class, found)
+            at_ns = self._manager.machine.monotonic_ns()
+            for name in watched:
+                instances = found.get(name)
+                topic = data_topic(manager, of_class, of_type, name)
+                if instances is None or not engine.topics.matching_topic(topic):
+                    continue
+                before_ns, started, ended = self._applications.get(name, (self._start.at_ns, 0, 0))
+                values = {
+                    "instances": int(instances.now),
+                    "instances_started": int(instances.started) - started,
+                    "instances_ended": int(instances.ended) - ended,
+                }
+                interval_us = (at_ns - before_ns) // _NANOSECONDS
+                messages.append((topic, data_message(manager, of_class, of_type, interval_us, values, name)))
+                published[name] = (at_ns, int(instances.started), int(instances.ended))
+            for name in [each for each, instances in found.items() if instances.now == 0]:
+                del found[name]
+                published.pop(name, None)
+            engine.statistics.keeps_ended_applications = bool(watched) or engine.topics.has_wildcards_below(
+                ADMINISTRATIVE
+            )
+        self._applications = published
+        if messages:
+            self._send(messages)
 
 
 def _take_marks(engine: Engine) -> Counts:

@@ -81,9 +81,8 @@ class StatisticsWriter:
 
     def begin(self) -> None:
         """Begin the first interval, when the queue manager has started."""
-        with self._manager.lock:
+        with self._manager.turn:
             engine = self._engine
-            self._manager.clock.update(engine)
             self._began_ms = int(engine.now_ms)
             self._counts_before = self._process_counts()
             if engine.statistics.verbs_base is not None:
@@ -103,8 +102,7 @@ class StatisticsWriter:
         attributes = self._engine.manager.attributes
         statistics_ms = _interval_seconds(attributes.get("STATINT")) * 1000
         accounts_ms = _interval_seconds(attributes.get("ACCTINT")) * 1000
-        with self._manager.lock:
-            self._manager.clock.update(self._engine)
+        with self._manager.turn:
             now_ms = int(self._engine.now_ms)
             self.channels.switch(_is_on(attributes.get("STATCHL")))
         if now_ms - self._began_ms >= statistics_ms:
@@ -125,9 +123,8 @@ class StatisticsWriter:
 
     def disconnected(self, connection: Connection, how: int) -> None:
         """Count the end of a connection and write its account. `how` is an MQDISCONNECT number. With the lock held."""
-        accounting.record_disconnect(self._engine, how)
+        accounting.record_disconnect(self._engine, connection, how)
         if connection.account is not None:
-            self._manager.clock.update(self._engine)
             self._write_account(connection, how)
             connection.account = None
 
@@ -135,29 +132,28 @@ class StatisticsWriter:
 
     def write_statistics(self) -> None:
         """Write all statistics now and begin a new interval: RESET QMGR TYPE(STATISTICS)."""
-        with self._manager.lock:
-            self._manager.clock.update(self._engine)
+        with self._manager.turn:
             ended_ms = int(self._engine.now_ms)
             about = self._about(self._began_ms, ended_ms)
             self._began_ms = ended_ms
             limit = self._bytes_max(STATISTICS_QUEUE)
         messages = self._verb_messages(about)
         messages.extend(queue_statistics(about, self._queue_intervals(), limit))
-        with self._manager.lock:
+        with self._manager.turn:
             traffic: list[ChannelInterval | MessageChannelInterval] = [*self.channels.take()]
             traffic += self.message_channels.take()
         messages.extend(channel_statistics(about, traffic, limit))
         if messages:
-            with self._manager.lock:
-                self._manager.clock.update(self._engine)
+            with self._manager.turn:
                 self._send(STATISTICS_QUEUE, messages)
-                self._manager.wake()
 
     def _verb_messages(self, about: ReportingInterval) -> list[bytes]:
-        with self._manager.lock:
+        with self._manager.turn:
             engine = self._engine
             counts = self._process_counts()
             extras = difference(counts, self._counts_before)
+            longest = self._manager.longest_pass
+            extras["longest_pass_us"] = 0 if longest is None else int(longest.take_us())
             self._counts_before = counts
             before = engine.statistics.verbs_base
             if before is None:
@@ -173,11 +169,11 @@ class StatisticsWriter:
 
     def _queue_intervals(self) -> list[QueueInterval]:
         """Return the intervals of queues that were active, and begin a new one for all, in slices."""
-        with self._manager.lock:
+        with self._manager.turn:
             numbers = list(self._engine.queues_by_id)
         found: list[QueueInterval] = []
         for first in range(0, len(numbers), _QUEUES_AT_ONCE):
-            with self._manager.lock:
+            with self._manager.turn:
                 for number in numbers[first : first + _QUEUES_AT_ONCE]:
                     queue = self._engine.queues_by_id.get(number)
                     if queue is not None and queue.statistics is not None:
@@ -198,17 +194,15 @@ class StatisticsWriter:
 
     def _write_due_accounts(self, before_ms: int) -> None:
         """Write accounts of open connections whose interval began at or before a time."""
-        with self._manager.lock:
+        with self._manager.turn:
             numbers = [number for number, each in self._engine.connections.items() if each.account is not None]
         for first in range(0, len(numbers), _CONNECTIONS_AT_ONCE):
-            with self._manager.lock:
+            with self._manager.turn:
                 for number in numbers[first : first + _CONNECTIONS_AT_ONCE]:
                     connection = self._engine.connections.get(number)
                     account = connection.account if connection is not None else None
                     if connection is not None and account is not None and account.started_ms <= before_ms:
-                        self._manager.clock.update(self._engine)
                         self._write_account(connection, -1)
-                self._manager.wake()
 
     def _write_account(self, connection: Connection, how: int) -> None:
         """Write the account of a connection since its last one. `how` it ended, or -1. With the lock held."""

@@ -7,12 +7,12 @@ essential thread ends the queue manager when it fails.
 from __future__ import annotations
 
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from typing import Final
 
 from ostler.model.errors import MQError
+from ostler.server.machine import MACHINE, Machine
 from ostler.server.thread_names import show_thread_name
 
 PAUSE_SECONDS_MIN: Final = 0.1
@@ -42,6 +42,7 @@ class SupervisedThread:
         number: str = "AMQ5010W",
         stopping: threading.Event | None = None,
         essential: Callable[[str], None] | None = None,
+        machine: Machine = MACHINE,
     ) -> None:
         """`task` names the thread in the error log, such as "command server"."""
         self._task = task
@@ -49,13 +50,14 @@ class SupervisedThread:
         self._is_over = is_over
         self._note = note
         self._number = number
-        self._stopping = stopping or threading.Event()
+        self._stopping = stopping or machine.event()
         self._essential = essential
         self._reported = ""
         self._reported_at = 0.0
         self.restarts = 0
         self.is_pausing = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._machine = machine
+        self._thread = machine.thread(self._run, name)
 
     def start(self) -> None:
         """Start the thread. Raises RuntimeError when the system has none."""
@@ -65,7 +67,7 @@ class SupervisedThread:
         return self._thread.is_alive()
 
     def is_current(self) -> bool:
-        return threading.current_thread() is self._thread
+        return self._machine.current_thread() is self._thread
 
     def join(self, seconds: float | None = None) -> None:
         """Wait for the thread's end. It need not have been started."""
@@ -76,7 +78,7 @@ class SupervisedThread:
         show_thread_name()
         pause_seconds = PAUSE_SECONDS_MIN
         while True:
-            began = time.monotonic()
+            began = self._machine.monotonic()
             why = self._work_once()
             if self._is_over():
                 return
@@ -84,7 +86,7 @@ class SupervisedThread:
                 self._write_note(f"AMQ5008S: The {self._task} failed, and the queue manager cannot work without: {why}")
                 self._essential(why)
                 return
-            if time.monotonic() - began > _STEADY_SECONDS:
+            if self._machine.monotonic() - began > _STEADY_SECONDS:
                 pause_seconds = PAUSE_SECONDS_MIN
             self.restarts += 1
             self._report_restart(why)
@@ -101,12 +103,13 @@ class SupervisedThread:
             self._work()
         except MQError as error:
             return str(error)
-        except BaseException:
+        except (Exception, SystemExit, KeyboardInterrupt):
+            # Others there are none, but for the one with which the simulator ends the threads of a killed process.
             return traceback.format_exc()
         return _ENDED_UNEXPECTEDLY
 
     def _report_restart(self, why: str) -> None:
-        now = time.monotonic()
+        now = self._machine.monotonic()
         if why == self._reported and now - self._reported_at < _SAME_ERROR_SECONDS:
             return
         self._reported = why

@@ -3,6 +3,8 @@
     with ostler.testing.queue_manager(mqsc="DEFINE QLOCAL(ORDERS)") as qm:
         ...
 
+`Simulation` runs queue managers and programs in a simulated world, with kills and cuts from a seed.
+
 The names of this package are loaded on first use, because pytest loads the package in every run.
 """
 
@@ -15,13 +17,33 @@ if TYPE_CHECKING:
     from ostler.testing.running import MqscError as MqscError
     from ostler.testing.running import RunningQueueManager as RunningQueueManager
     from ostler.testing.running import queue_manager as queue_manager
+    from ostler.testing.simulation.application import SimulatedApplication as SimulatedApplication
+    from ostler.testing.simulation.faults import Faults as Faults
+    from ostler.testing.simulation.queue_manager import SimulatedQueueManager as SimulatedQueueManager
+    from ostler.testing.simulation.scheduler import SimulationError as SimulationError
+    from ostler.testing.simulation.world import Simulation as Simulation
 
-__all__ = ["IsolationError", "MqscError", "RunningQueueManager", "queue_manager"]
+__all__ = [
+    "Faults",
+    "IsolationError",
+    "MqscError",
+    "RunningQueueManager",
+    "SimulatedApplication",
+    "SimulatedQueueManager",
+    "Simulation",
+    "SimulationError",
+    "queue_manager",
+]
 
 _PUBLIC = {
+    "Faults": "ostler.testing.simulation.faults",
     "IsolationError": "ostler.testing.isolation",
     "MqscError": "ostler.testing.running",
     "RunningQueueManager": "ostler.testing.running",
+    "SimulatedApplication": "ostler.testing.simulation.application",
+    "SimulatedQueueManager": "ostler.testing.simulation.queue_manager",
+    "Simulation": "ostler.testing.simulation.world",
+    "SimulationError": "ostler.testing.simulation.scheduler",
     "queue_manager": "ostler.testing.running",
 }
 

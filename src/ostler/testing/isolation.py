@@ -48,7 +48,7 @@ class Baseline:
     def __init__(self, manager: QueueManager, stop_service: StopService = _stop_nothing) -> None:
         self._manager = manager
         self._stop_service = stop_service
-        with manager.lock:
+        with manager.turn:
             self._next_connection = manager.engine.next_connection
             self._definitions = _all_definitions(manager.engine)
 
@@ -62,7 +62,7 @@ class Baseline:
     def restore(self) -> None:
         """Restore the state of the queue manager."""
         self._break_connections()
-        with self._manager.lock:
+        with self._manager.turn:
             now = _all_definitions(self._manager.engine)
         # Queues of all types share one name space: new ones are deleted first.
         for key, definition in now.items():
@@ -78,7 +78,7 @@ class Baseline:
         self._empty_queues()
 
     def _break_connections(self) -> None:
-        with self._manager.lock:
+        with self._manager.turn:
             connections = list(self._manager.engine.connections.values())
         for connection in connections:
             if connection.number >= self._next_connection and not _is_part_of_manager(connection):
@@ -87,19 +87,17 @@ class Baseline:
     def _delete(self, definition: Definition) -> None:
         self._stop_service(definition)
         manager = self._manager
-        with manager.lock:
-            engine = manager.engine
+        with manager.turn as engine:
             if definition.object_type == ObjectType.QLOCAL:
                 # Even if an older connection has it open: the test created it.
                 queue = engine.queues.get(definition.name)
                 lsn = objects.delete_queue(engine, queue) if queue is not None else 0
             else:
                 lsn = objects.delete(engine, apply.table_type(definition), definition.name)
-            manager.wake()
         manager.writer.wait_durable(lsn)
 
     def _empty_queues(self) -> None:
-        with self._manager.lock:
+        with self._manager.turn:
             filled = [queue for queue in self._manager.engine.queues_by_id.values() if _is_to_empty(queue)]
         for queue in filled:
             self._empty(queue)
@@ -108,7 +106,7 @@ class Baseline:
         """Clear a queue, or, if an older connection has it open, get its messages one by one."""
         manager = self._manager
         lsn = 0
-        with manager.lock:
+        with manager.turn:
             is_in_use = bool(queue.handles) or queue.uncommitted > 0
             if not is_in_use:
                 lsn = objects.clear(manager.engine, queue.name)

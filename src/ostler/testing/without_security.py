@@ -27,7 +27,7 @@ def disable_security(manager: QueueManager) -> QueueManager:
 
     A server that runs already keeps checking passwords until its security is refreshed (CONNAUTH).
     """
-    with manager.lock:
+    with manager.turn:
         definition = manager.engine.manager.with_changes({"CHLAUTH": mq.MQCHLA_DISABLED, "CONNAUTH": ""})
     manager.define(definition, replace=True)
     for object_type, mask in VALID_AUTHORITIES.items():

@@ -64,6 +64,19 @@ CHANNEL_STOP: Final = 44
 CHANNEL_PING: Final = 45
 # Both ends start a new TLS session behind this frame and its reply, on links of clients and of channels (SSLRKEYC).
 REKEY: Final = 46
+# Frames between the copies of a queue manager: `replica_frames.py`.
+REPLICA_HELLO: Final = 50
+REPLICA_LIFE: Final = 51
+REPLICA_LOG: Final = 52
+REPLICA_LOG_ACK: Final = 53
+REPLICA_CONTROL: Final = 54
+BASE_BEGIN: Final = 55
+BASE_OBJECTS: Final = 56
+BASE_QUEUE: Final = 57
+BASE_MESSAGES: Final = 58
+BASE_END: Final = 59
+FETCH: Final = 60
+SIDE_FILE: Final = 61
 REPLY: Final = 0x80
 
 TYPE_NAMES: Final = {
@@ -105,6 +118,18 @@ TYPE_NAMES: Final = {
     CHANNEL_STOP: "CHANNEL_STOP",
     CHANNEL_PING: "CHANNEL_PING",
     REKEY: "REKEY",
+    REPLICA_HELLO: "REPLICA_HELLO",
+    REPLICA_LIFE: "REPLICA_LIFE",
+    REPLICA_LOG: "REPLICA_LOG",
+    REPLICA_LOG_ACK: "REPLICA_LOG_ACK",
+    REPLICA_CONTROL: "REPLICA_CONTROL",
+    BASE_BEGIN: "BASE_BEGIN",
+    BASE_OBJECTS: "BASE_OBJECTS",
+    BASE_QUEUE: "BASE_QUEUE",
+    BASE_MESSAGES: "BASE_MESSAGES",
+    BASE_END: "BASE_END",
+    FETCH: "FETCH",
+    SIDE_FILE: "SIDE_FILE",
 }
 
 MORE: Final = 1

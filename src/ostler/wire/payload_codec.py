@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from librt.strings import BytesWriter, read_i32_le
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i64_le
 from mypy_extensions import i64
 
 from ostler.wire.frames import MalformedFrame, signed, write_number
@@ -35,6 +35,17 @@ class PayloadReader:
             raise MalformedFrame("a payload ends inside a number")
         self.at = at + 4
         return i64(read_i32_le(self.buffer, at))
+
+    def position(self) -> i64:
+        """Read a number of 64 bits that is not negative: an LSN, a term, a size."""
+        at: i64 = self.at
+        if at + 8 > self.end:
+            raise MalformedFrame("a payload ends inside a number")
+        self.at = at + 8
+        found: i64 = read_i64_le(self.buffer, at)
+        if found < 0:
+            raise MalformedFrame(f"a position of {found} in a payload")
+        return found
 
     def count(self, most: i64) -> i64:
         """Read the number of items that follow."""
@@ -86,6 +97,9 @@ class PayloadWriter:
 
     def integer(self, value: i64) -> None:
         write_number(self._writer, signed(value))
+
+    def position(self, value: i64) -> None:
+        write_i64_le(self._writer, value)
 
     def integers(self, values: list[int]) -> None:
         write_number(self._writer, len(values))

@@ -87,7 +87,7 @@ class Writer:
 class StandIn:
     def __init__(self) -> None:
         self.writer = Writer()
-        self.lock = threading.Lock()
+        self.turn = threading.Lock()
 
 
 @pytest.mark.parametrize(("failure", "reason"), [("", mq.MQRC_CONNECTION_BROKEN), ("x", mq.MQRC_Q_MGR_NOT_AVAILABLE)])

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mypy_extensions import i64
 from tests.searching import examples
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.command.admin.context import ChannelStatus, CommandContext, ListenerStatus, ManagerStatus
 from ostler.command.dump.dump import DumpOptions, ScriptLayout, dump
@@ -25,6 +24,7 @@ from ostler.model.journal import Journal
 from ostler.model.system_objects import system_definitions
 from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 T = TypeVar("T")
 DESTINATION = "SYSTEM.DEAD.LETTER.QUEUE"  # of subscriptions: it has to be there

@@ -23,7 +23,7 @@ def put_messages(program: Program, queue: str, bodies: list[bytes], persistence:
         for body in bodies:
             options = mq.MQPMO_NO_SYNCPOINT
             md[44:48] = persistence.to_bytes(4, "little")
-            assert put(engine, program.connection, handle, bytes(md), options, b"", body, None) == 0
+            assert put(engine, program.connection, handle, bytes(md), options, b"", body, None).reason == 0
         close_object(engine, program.connection, handle, 0)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.core import Engine
 from ostler.engine.events import channel_events
@@ -16,6 +15,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.journal import Journal
 from ostler.model.pcf import Integer, PcfMessage, String, decode
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 ENABLED, EXCEPTION, DISABLED = mq.MQEVR_ENABLED, mq.MQEVR_EXCEPTION, mq.MQEVR_DISABLED
 OK, BAD = mq.MQRQ_CHANNEL_STOPPED_OK, mq.MQRQ_CHANNEL_STOPPED_ERROR

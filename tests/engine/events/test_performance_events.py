@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
@@ -18,6 +17,7 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.journal import Journal
 from ostler.model.pcf import Header, Integer, PcfMessage, String, decode
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 ON, OFF = mq.MQEVR_ENABLED, mq.MQEVR_DISABLED
 HIGH, LOW, FULL = mq.MQRC_Q_DEPTH_HIGH, mq.MQRC_Q_DEPTH_LOW, mq.MQRC_Q_FULL
@@ -393,6 +393,12 @@ def test_start_and_stop_are_events(at_once: bool, qualifier: int) -> None:
     assert told(stopped).parameters == (
         String(mq.MQCA_Q_MGR_NAME, "QM1"),
         Integer(mq.MQIACF_REASON_QUALIFIER, qualifier),
+    )
+    (taken_over,) = events.on_start(world.engine, mq.MQRQ_STANDBY_ACTIVATED, "host2")
+    assert told(taken_over).parameters == (
+        String(mq.MQCA_Q_MGR_NAME, "QM1"),
+        Integer(mq.MQIACF_REASON_QUALIFIER, mq.MQRQ_STANDBY_ACTIVATED),
+        String(mq.MQCACF_HOST_NAME, "host2"),
     )
     silent = World({"STRSTPEV": OFF})
     assert events.on_start(silent.engine) + events.on_stop(silent.engine, at_once) == []

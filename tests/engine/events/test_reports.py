@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.core import Engine
 from ostler.engine.events import reports
@@ -24,6 +23,7 @@ from ostler.model.journal import Journal
 from ostler.model.structures.headers import MQDLH, MQMDE, MQRFH2
 from ostler.model.structures.layout import Layout
 from ostler.model.structures.md import MQMD
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 
 class MemoryJournal(Journal):

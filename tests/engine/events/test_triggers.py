@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.core import Engine
 from ostler.engine.events import triggers
@@ -19,6 +18,7 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.journal import Journal
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 APPLICATION = "APP.QUEUE"
 INITIATION = "APP.INITQ"

@@ -6,7 +6,6 @@ import struct
 from dataclasses import dataclass
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
@@ -50,6 +49,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.journal import Journal
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 LOGICAL = MQGMO_LOGICAL_ORDER
 COMPLETE = MQGMO_COMPLETE_MSG

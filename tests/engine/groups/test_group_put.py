@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.core import Engine
 from ostler.engine.groups import groups
@@ -44,6 +43,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.journal import Journal
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 ALLOWED = MQMF_SEGMENTATION_ALLOWED
 IN_GROUP = MQMF_MSG_IN_GROUP

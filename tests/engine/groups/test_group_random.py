@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.searching import examples
-from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
@@ -42,6 +41,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.journal import Journal
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 SEGMENT, LAST_SEGMENT, IN_GROUP, LAST_IN_GROUP = 2, 4, 8, 16
 LOGICAL = MQGMO_LOGICAL_ORDER
@@ -108,7 +108,7 @@ class Manager:
         self.handle = open_object(self.engine, self.connection, OpenRequest(MQOT_Q, "Q", options))
 
     def put(self, md: bytes, body: bytes, options: int = 0) -> int:
-        return put(self.engine, self.connection, self.handle, md, options, b"", body, None)
+        return put(self.engine, self.connection, self.handle, md, options, b"", body, None).reason
 
     def start(self, options: int) -> GetRequest:
         """Begin a get; it may be left waiting."""
@@ -196,10 +196,10 @@ def test_logical_order_after_any_arrival(made: list[Whole], data: st.DataObject,
     together = in_logical_order(arrived, made, joined=True)
     assert manager.get_all(first | COMPLETE, following | COMPLETE) == together
     assert manager.get_all(LOGICAL | COMPLETE | ALL_MESSAGES | MQGMO_SYNCPOINT) == together
-    assert back_out(manager.engine, manager.connection) == 0
+    assert back_out(manager.engine, manager.connection).reason == 0
     # Taking things back changes nothing: all is there again, in the same order.
     assert manager.get_all(LOGICAL | MQGMO_SYNCPOINT) == expected
-    assert commit(manager.engine, manager.connection) == 0
+    assert commit(manager.engine, manager.connection).reason == 0
     queue = manager.engine.queues["Q"]
     assert (queue.depth, queue.groups) == (0, {})
 
@@ -249,7 +249,7 @@ def test_a_message_too_big_for_the_queue(body: bytes, limit: int, options: int, 
     assert manager.put(piece.md(), body, options) == 0
     if options:
         assert manager.get(COMPLETE) is None
-        assert commit(manager.engine, manager.connection) == 0
+        assert commit(manager.engine, manager.connection).reason == 0
     queue = manager.engine.queues["Q"]
     assert queue.depth >= -(-len(body) // limit)
     assert manager.get(MQGMO_BROWSE_FIRST | COMPLETE) == body
@@ -276,20 +276,20 @@ def test_a_group_over_several_units_of_work() -> None:
     order = MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT
     member, last = Piece(0, 1, 0, IN_GROUP, b"").md(), Piece(0, 1, 0, LAST_IN_GROUP, b"").md()
     assert manager.put(member, b"1", order) == 0
-    assert commit(manager.engine, manager.connection) == 0
+    assert commit(manager.engine, manager.connection).reason == 0
     assert manager.put(member, b"lost", order) == 0
-    assert back_out(manager.engine, manager.connection) == 0
+    assert back_out(manager.engine, manager.connection).reason == 0
     assert manager.put(member, b"2", order) == 0
     assert manager.put(last, b"3", order) == 0
     assert manager.get(LOGICAL | ALL_MESSAGES) is None
-    assert commit(manager.engine, manager.connection) == 0
+    assert commit(manager.engine, manager.connection).reason == 0
     assert manager.get_all(LOGICAL | ALL_MESSAGES) == [b"1", b"2", b"3"]
 
 
 def test_closing_within_a_group_warns() -> None:
     manager = Manager()
     assert manager.put(Piece(0, 1, 0, IN_GROUP, b"").md(), b"1", MQPMO_LOGICAL_ORDER) == 0
-    assert close_object(manager.engine, manager.connection, manager.handle, 0) == MQRC_INCOMPLETE_GROUP
+    assert close_object(manager.engine, manager.connection, manager.handle, 0).reason == MQRC_INCOMPLETE_GROUP
 
 
 def test_a_getter_waits_for_a_big_group() -> None:

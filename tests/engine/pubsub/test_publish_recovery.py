@@ -10,7 +10,6 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
-from tests.world.audit import audit_engine
 from tests.world.topic_world import TopicWorld
 from tests.world.world_lives import SMALL_LOG
 
@@ -32,6 +31,7 @@ from ostler.model.constants import (
     MQSO_MANAGED,
     MQSO_RESUME,
 )
+from ostler.testing.simulation.audit import audit_engine
 
 LINEAR = LogSettings(primary_files=2, secondary_files=1, file_pages=64, log_type=LogType.LINEAR)
 DURABLE = MQSO_CREATE | MQSO_MANAGED | MQSO_DURABLE
@@ -221,7 +221,7 @@ class Day:
             return
         pattern = self.random.choice(list(PATTERNS))
         self.opened[name] = self.world.subscribe(self.subscriber, pattern, DURABLE, name)
-        lsn = self.subscriber.after_lsn
+        lsn = self.opened[name].after_lsn
         if self.state.retained:
             self.world.acknowledge(lsn)  # one reply, though the copies are another record
         self.happened(Event(lsn, "made", name, pattern))

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from tests.world.audit import audit_engine
 from tests.world.topic_world import TopicWorld
 
 from ostler.engine import objects
@@ -115,6 +114,7 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_DEFAULT
+from ostler.testing.simulation.audit import audit_engine
 
 MANAGED = MQSO_CREATE | MQSO_MANAGED
 DURABLE = MANAGED | MQSO_DURABLE
@@ -213,11 +213,11 @@ def test_nothing_is_published_while_publish_subscribe_is_off(world: TopicWorld) 
     opened = world.open_topic(own, "a")
     md = MD_DEFAULT.ljust(MD_BYTES, b"\0")
     disable(world)
-    assert put(world.engine, own, opened, md, 0, b"", b"lost", None) == MQRC_PUBSUB_INHIBITED
+    assert put(world.engine, own, opened, md, 0, b"", b"lost", None).reason == MQRC_PUBSUB_INHIBITED
     assert refused(world.open_topic, own, "a") == MQRC_PUBSUB_INHIBITED
     assert refused(world.subscribe, own, "a", MANAGED) == MQRC_PUBSUB_INHIBITED
     disable(world, MQPSM_ENABLED)
-    assert put(world.engine, own, opened, md, 0, b"", b"there", None) == 0
+    assert put(world.engine, own, opened, md, 0, b"", b"there", None).reason == 0
     assert world.take_all(own, made.destination) == [b"there"]
 
 
@@ -412,10 +412,25 @@ def test_a_full_queue_of_a_subscriber(world: TopicWorld, delivery: int, reason: 
     world.commit(p)
     assert before == 0
     assert world.bodies(other.subscription.destination) == ([] if reason else [b"1"])
-    assert world.engine.queues[full.subscription.destination].reserved == 0
     alter_queue(world, other.subscription.destination, PUT=1)
     durable_too = MQRC_PUBLICATION_FAILURE if delivery != MQDLV_ALL_AVAIL else 0
     assert world.publish(p, "a", b"2", persistence=persistence).reason == durable_too
+
+
+def test_copies_for_one_queue_are_counted_against_its_maxdepth(world: TopicWorld) -> None:
+    """Planned copies count, though nothing is on the queue yet; a publication that fails leaves nothing behind."""
+    c, p = world.connect(), world.connect()
+    world.define_queue("Q", {"MAXDEPTH": 4})
+    handle = world.open(c, "Q", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    for number in range(6):
+        world.subscribe(c, "a", MQSO_CREATE | MQSO_DURABLE, f"D{number}", destination=handle)
+    world.define_topic("T", "a", {"PMSGDLV": MQDLV_ALL})
+    assert world.publish(p, "a", b"none").reason == MQRC_PUBLICATION_FAILURE
+    assert world.bodies("Q") == []
+    world.define_topic("T", "a", {"PMSGDLV": MQDLV_ALL_AVAIL})
+    for _ in range(2):
+        assert world.publish(p, "a", b"some").reason == 0
+        assert world.take_all(c, handle) == [b"some"] * 4
 
 
 def test_undelivered_copies_go_to_the_dead_letter_queue(world: TopicWorld) -> None:
@@ -452,7 +467,7 @@ def test_retained_publications(world: TopicWorld) -> None:
     on_request = world.subscribe(c, "+", MANAGED | MQSO_PUBLICATIONS_ON_REQUEST)
     world.publish(c, "a", b"not asked for")
     assert world.take_all(c, on_request.destination) == []
-    assert request_publications(world.engine, c, on_request.handle, MQSR_ACTION_PUBLICATION, 0) == 2
+    assert request_publications(world.engine, c, on_request.handle, MQSR_ACTION_PUBLICATION, 0).count == 2
     got = world.get(c, on_request.destination) if on_request.destination is not None else None
     assert got is not None
     assert got.reason == 0

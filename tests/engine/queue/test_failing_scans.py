@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World
 
 from ostler.engine.connection import Connection
-from ostler.engine.get import get, new_request, resume_scans
+from ostler.engine.get import get, new_request, resume_work
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
@@ -15,6 +14,7 @@ from ostler.engine.selectors.selector import compile_selector
 from ostler.log import LogSettings
 from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, File
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 WAIT = mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT
 
@@ -117,8 +117,8 @@ def test_a_scan_that_cannot_continue_fails(site: Site, failure: Exception, reaso
     assert request.is_scanning
     site.forget()
     site.disk.failure = failure
-    while site.engine.has_pending_scans():
-        resume_scans(site.engine)
+    while site.engine.has_pending_work():
+        resume_work(site.engine)
     assert (request.done, request.reason) == (True, reason)
     assert request in site.engine.woken
     assert site.queue.waiting.count == 0
@@ -132,15 +132,15 @@ def test_a_message_that_cannot_be_read_is_offered_later(site: Site, failure: Exc
     site.engine.share_left = 0
     site.put(b"a")
     site.put(b"b")
-    assert site.engine.has_pending_scans()
+    assert site.engine.has_pending_work()
     site.forget()
     site.disk.failure = failure
     for _ in range(3):
-        resume_scans(site.engine)
+        resume_work(site.engine)
     assert (site.engine.answering, request.done, site.queue.depth) == (0, False, 2)
     site.disk.failure = None
-    while site.engine.has_pending_scans():
-        resume_scans(site.engine)
+    while site.engine.has_pending_work():
+        resume_work(site.engine)
     assert request.body.rstrip() == b"a"
     assert request.reason != reason
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.world.audit import audit_engine
 from tests.world.world import World
 
 from ostler.log import LogSettings
 from ostler.model import constants as mq
+from ostler.testing.simulation.audit import audit_engine
 
 MEGABYTE = 1 << 20
 OPEN = mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.world.audit import audit_engine
-from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World, damage
 
 from ostler.engine.recovery.snapshot import SnapshotDamaged
@@ -19,6 +17,8 @@ from ostler.model.constants import (
 )
 from ostler.model.disk import Disk
 from ostler.model.errors import MQError
+from ostler.testing.simulation.audit import audit_engine
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 SLOTS = "queues/Q.1/slots"
 MESSAGES = "queues/Q.1/messages"

@@ -10,14 +10,14 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.world.audit import audit_engine
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 from tests.world.world import World
 
 from ostler.engine.recovery.snapshot import FilesUnrelated, SnapshotDamaged
 from ostler.log import LogDamaged, LogError, LogSettings
 from ostler.model.constants import MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT, MQOO_BROWSE, MQOO_INPUT_SHARED, MQOO_OUTPUT
 from ostler.model.errors import MQError
+from ostler.testing.simulation.audit import audit_engine
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 LOG = LogSettings(primary_files=4, secondary_files=2, file_pages=64)
 REFUSED = (SnapshotDamaged, FilesUnrelated, LogError)

@@ -12,12 +12,18 @@ from tests.world.topic_world import TopicWorld
 from tests.world.world import World
 from tests.world.world_lives import SMALL_LOG
 
+from ostler.engine.get import resume_work
 from ostler.engine.handle import Handle
+from ostler.engine.journal_records import append_put
 from ostler.engine.pubsub import retained
+from ostler.engine.queue.slots import PERSISTENT, lasting_flags
+from ostler.engine.syncpoint import ENTRIES_AT_ONCE, back_out, commit
 from ostler.log import LogSettings, LogType
 from ostler.model.constants import (
     MQGMO_NO_SYNCPOINT,
     MQGMO_SYNCPOINT,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
     MQPMO_RETAIN,
     MQSO_CREATE,
     MQSO_DURABLE,
@@ -128,3 +134,115 @@ def test_publications_and_subscriptions_make_the_same_state(seed: int) -> None:
     day = TopicDay(seed)
     day.run(200)
     assert day.follower.records > 10
+
+
+def test_records_that_a_checkpoint_writes_again_free_a_followers_log() -> None:
+    """A prepared unit is written again by each checkpoint; a follower must not need its first records for ever."""
+    world = World.create(1, SMALL_LOG)
+    follower = FollowingEngine(world)
+    world.define_queue("Q")
+    application = world.connect()
+    queue = world.open(application, "Q", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    world.acknowledge(world.put(application, queue, b"before").lsn)
+    world.put(application, queue, b"prepared", syncpoint=True)
+    world.get(application, queue, MQGMO_SYNCPOINT)
+    unit, lsn = world.prepare(application, b"xid")
+    world.acknowledge(lsn)
+    for _ in range(3):
+        world.acknowledge(world.put(application, queue, b"more").lsn)
+        # An attempt that found no room has written some of the records.
+        put = unit.entries[0]
+        append_put(world.engine, put.queue, put.queue.load(put.slot), lasting_flags(PERSISTENT), -1, unit)
+        world.checkpoint()
+        assert follower.engine.units_of_work[unit.number].first_lsn == unit.first_lsn
+    assert follower.engine.units_of_work[unit.number].first_lsn > lsn
+    assert follower.state() == durable_state(world.engine)
+
+
+def test_a_follower_knows_the_media_images_of_the_log() -> None:
+    world = World.create(1, LINEAR)
+    follower = FollowingEngine(world)
+    world.define_queue("Q")
+    first = follower.engine.queues["Q"].media_lsn
+    world.record_image("Q")
+    assert first < follower.engine.queues["Q"].media_lsn <= world.engine.queues["Q"].media_lsn
+
+
+@pytest.mark.parametrize("is_commit", [True, False], ids=["commit", "back-out"])
+def test_a_unit_that_ends_in_slices_ends_at_once_for_a_follower(is_commit: bool) -> None:
+    """The record of the end comes before the first slice; others put and get between the slices."""
+    count = ENTRIES_AT_ONCE + 100
+    world = World.create(1, LogSettings(primary_files=3, secondary_files=1, file_pages=512))
+    follower = FollowingEngine(world)
+    world.define_queue("Q", {"MAXDEPTH": 5_000})
+    application, other = world.connect(), world.connect()
+    queue = world.open(application, "Q", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    others = world.open(other, "Q", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    for number in range(count):
+        world.put(application, queue, b"%d" % number, syncpoint=is_commit)
+    for _ in range(0 if is_commit else count):
+        world.get(application, queue, MQGMO_SYNCPOINT)
+    engine = world.engine
+    engine.owner_signal.waker = lambda: None
+    engine.share_cost = engine.slice_cost = 500
+    outcome = (commit if is_commit else back_out)(engine, application, True)
+    assert outcome.task is not None
+    assert not follower.engine.tasks
+    assert not follower.engine.unit_ends
+    slices = 0
+    while engine.has_pending_work():
+        resume_work(engine)
+        slices += 1
+        world.put(other, others, b"between")
+        world.get(other, others, MQGMO_NO_SYNCPOINT)
+    assert slices > 2
+    assert outcome.task.is_done
+    world.acknowledge(outcome.after_lsn)
+    expected, found = durable_state(engine), follower.state()
+    for part in expected:
+        assert found[part] == expected[part], part
+
+
+def test_a_log_that_begins_within_an_attempt_to_write_a_unit_again() -> None:
+    """Some records of a prepared unit stand there twice, the first time without the end: each counts once, in order."""
+    world = World.create(1, SMALL_LOG)
+    records: list[tuple[int, int, bytes]] = []
+    world.followers.append(lambda kind, lsn, payload: records.append((kind, lsn, payload)))
+    world.define_queue("Q")
+    application = world.connect()
+    queue = world.open(application, "Q", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    world.acknowledge(world.put(application, queue, b"got in the unit").lsn)
+    before = len(records)
+    world.put(application, queue, b"first", syncpoint=True)
+    world.get(application, queue, MQGMO_SYNCPOINT)
+    world.put(application, queue, b"second", syncpoint=True)
+    _, lsn = world.prepare(application, b"xid")
+    whole = records[before:]
+    assert len(whole) == 4
+    for begin in range(3):
+        for end in range(begin, 4):
+            follower = FollowingEngine(World.create(1, SMALL_LOG))
+            attempt = whole[begin : min(end, 3)]
+            for number, (kind, _, payload) in enumerate([*records[:before], *attempt, *whole]):
+                follower.follow(kind, lsn + number, payload)
+            assert follower.state() == durable_state(world.engine), f"records {begin} to {end} came twice"
+
+
+def test_a_log_that_begins_within_the_records_of_a_prepared_unit() -> None:
+    """The rest of the first records, with their end, come before all of them again: the order is that of the last."""
+    world = World.create(1, SMALL_LOG)
+    records: list[tuple[int, int, bytes]] = []
+    world.followers.append(lambda kind, lsn, payload: records.append((kind, lsn, payload)))
+    world.define_queue("Q")
+    application = world.connect()
+    queue = world.open(application, "Q", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    before = len(records)
+    for body in (b"first", b"second", b"third"):
+        world.put(application, queue, body, syncpoint=True)
+    _, lsn = world.prepare(application, b"xid")
+    whole = records[before:]
+    for begin in range(4):
+        follower = FollowingEngine(World.create(1, SMALL_LOG))
+        for number, (kind, _, payload) in enumerate([*records[:before], *whole[begin:], *whole]):
+            follower.follow(kind, lsn + number, payload)
+        assert follower.state() == durable_state(world.engine), f"the log begins with record {begin}"

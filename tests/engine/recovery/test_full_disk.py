@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.world.audit import audit_engine
-from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World
 
 from ostler.engine.connection import Connection
@@ -23,6 +21,8 @@ from ostler.model.constants import (
 )
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
+from ostler.testing.simulation.audit import audit_engine
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 LOG = LogSettings(primary_files=2, secondary_files=2, file_pages=64)
 LARGE_LOG = LogSettings(primary_files=4, secondary_files=4, file_pages=1024)

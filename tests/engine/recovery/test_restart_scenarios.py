@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.world.audit import audit_engine
-from tests.world.simulated_disk import PowerLost
 from tests.world.world import World, damage
 
 from ostler.engine.connection import Connection
@@ -26,6 +24,8 @@ from ostler.model.constants import (
     MQRC_RESOURCE_PROBLEM,
 )
 from ostler.model.disk import DiskFull
+from ostler.testing.simulation.audit import audit_engine
+from ostler.testing.simulation.crashing_disk import PowerLost
 
 LINEAR = LogSettings(primary_files=3, secondary_files=2, file_pages=512, log_type=LogType.LINEAR)
 NPMCLASS_HIGH = 10

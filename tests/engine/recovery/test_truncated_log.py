@@ -5,14 +5,14 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tests.world.audit import audit_engine
 from tests.world.model_checked_world import ModelCheckedWorld
-from tests.world.simulated_disk import PowerLost, SimulatedDisk
 from tests.world.world import World
 
 from ostler.log import LogSettings
 from ostler.log.stream_format import PAGE_BYTES, next_page
 from ostler.model.constants import MQGMO_SYNCPOINT
+from ostler.testing.simulation.audit import audit_engine
+from ostler.testing.simulation.crashing_disk import PowerLost, SimulatedDisk
 
 LOG = LogSettings(primary_files=2, secondary_files=1, file_pages=24)
 FIRST_EXTENT = "log/active/S0000000.LOG"

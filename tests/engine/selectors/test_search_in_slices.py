@@ -13,7 +13,7 @@ from tests.world.world import World
 
 from ostler.engine import put as putting
 from ostler.engine.connection import Connection
-from ostler.engine.get import SELECTOR_BYTES_MAX, cancel, get, new_request, resume_scans
+from ostler.engine.get import SELECTOR_BYTES_MAX, cancel, get, new_request, resume_work
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.properties.properties import PropertySet
@@ -70,7 +70,7 @@ class Site:
         struct.pack_into("<ii24s24s", md, 40, priority, 0, NULL_ID, correlation_id)
         options = mq.MQPMO_SYNCPOINT if syncpoint else mq.MQPMO_NO_SYNCPOINT
         where = (connection or self.application, handle or self.handle)
-        assert putting.put(self.engine, *where, bytes(md), options, block_of(**values), body, None) == 0
+        assert putting.put(self.engine, *where, bytes(md), options, block_of(**values), body, None).reason == 0
 
     def ask(
         self,
@@ -93,13 +93,13 @@ class Site:
         return request
 
     def step(self) -> None:
-        resume_scans(self.engine)
+        resume_work(self.engine)
         self.engine.woken = []
 
     def finish(self) -> int:
         """Run until no search is pending; returns the number of steps."""
         steps = 0
-        while self.engine.has_pending_scans():
+        while self.engine.has_pending_work():
             self.step()
             steps += 1
             assert steps < 1_000_000
@@ -415,7 +415,7 @@ def test_messages_are_offered_in_their_order(site: Site) -> None:
     wait = DESTRUCTIVE | mq.MQGMO_WAIT
     for number in range(100):
         site.ask(f"j = 'x' AND k > {1000 + number}", wait, -1)
-    resume_scans(site.engine)
+    resume_work(site.engine)
     last = site.ask("k > 5", wait, -1)
     # The first selector is evaluated for long; the second would match at once.
     site.put(b"first", j="x", k=6)

@@ -65,7 +65,9 @@ def ask(manager: QueueManager, action: str, who: Who = OWNER, **arguments: objec
     return list(control_actions(manager, daemon)[action](arguments, who))
 
 
-@pytest.mark.parametrize("action", ["status", "end", "record_image", "recover_object", "run_trusted", "definitions"])
+@pytest.mark.parametrize(
+    "action", ["status", "end", "record_image", "recover_object", "run_trusted", "definitions", "replication"]
+)
 def test_only_the_owner_may(manager: QueueManager, action: str) -> None:
     with pytest.raises(MQError, match="only the owner") as caught:
         ask(manager, action, Who("somebody", is_owner=False))

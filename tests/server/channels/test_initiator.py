@@ -302,11 +302,10 @@ def test_gets_that_are_not_allowed_for_a_while(
 def test_it_leaves_when_the_queue_manager_ends(wire_bench: WireBench, initiator: ChannelInitiator) -> None:
     start(wire_bench, initiator)
     manager = wire_bench.manager
-    with manager.lock:
-        manager.engine.state = QUIESCING
-        queue = manager.engine.queues[DEFAULT_QUEUE]
-        fail_waiting(manager.engine, queue, mq.MQRC_Q_MGR_QUIESCING, mq.MQGMO_FAIL_IF_QUIESCING)
-        manager.wake()
+    with manager.turn as engine:
+        engine.state = QUIESCING
+        queue = engine.queues[DEFAULT_QUEUE]
+        fail_waiting(engine, queue, mq.MQRC_Q_MGR_QUIESCING, mq.MQGMO_FAIL_IF_QUIESCING)
     wire_bench.turn(2)
     assert initiator.status == "STOPPED"
     assert manager.engine.connections == {}

@@ -141,6 +141,8 @@ def test_an_application_may_ask_for_signs_of_life_itself(wire_bench: WireBench) 
 
 def test_a_last_word_that_nobody_takes(wire_bench: WireBench) -> None:
     wire_bench.define("BIG", MAXMSGL=wire.MESSAGE_BYTES_MAX)
+    wire_bench.manager.engine.queues["Q"].buffer_bytes_nonpersistent = 1 << 30  # nothing waits for a read
+    wire_bench.manager.engine.queues["Q"].buffer_bytes_persistent = 1 << 30
     peer = wire_bench.peer("Q")
     link = only_link(wire_bench)
     body = bytes(100_000)
@@ -395,7 +397,11 @@ def test_a_slow_reader_of_a_stream_costs_no_passes(wire_bench: WireBench) -> Non
     for _ in range(30):
         peer.ask(wire.PUT, put(2, bytes(100_000)))
     peer.send(wire.frame(wire.STREAM, 1, 50, (30).to_bytes(4, "little") + get(2, MQGMO_NO_SYNCPOINT)))
-    wire_bench.turn(10)
+    wire_bench.sleep_ms = 10  # messages beyond the buffers are read by other threads
+    for _ in range(1_000):
+        wire_bench.turn()
+        if link.awaiting_drain:
+            break
     assert link.backlog_bytes() > OUT_LOW_BYTES
     assert link.awaiting_drain
     assert wire_bench.reactor.resuming == []

@@ -64,7 +64,7 @@ def test_while_the_slow_lane_rests_the_fast_one_is_served(wire_bench: WireBench)
 
 def test_nobody_rests_when_nobody_else_is_there() -> None:
     epoll = select.epoll()
-    lane = SlowLane(epoll)
+    lane = SlowLane(epoll, select.epoll())
     lane.rest(1_000 * MILLISECOND, 1_030 * MILLISECOND)
     assert lane.has_turn(1_030 * MILLISECOND)
     lane.fast_ns = 1_000 * MILLISECOND
@@ -81,7 +81,7 @@ def test_nobody_rests_when_nobody_else_is_there() -> None:
 @pytest.mark.parametrize(("took_ms", "rests_ms"), [(0, 0), (3, 3), (24, 24), (400, 25)])
 def test_it_rests_as_long_as_it_took_and_not_for_ever(took_ms: int, rests_ms: int) -> None:
     epoll = select.epoll()
-    lane = SlowLane(epoll)
+    lane = SlowLane(epoll, select.epoll())
     lane.fast_ns = 1_000 * MILLISECOND
     now = (1_000 + took_ms) * MILLISECOND
     lane.rest(1_000 * MILLISECOND, now)

@@ -560,6 +560,7 @@ def test_other_users_of_the_machine_give_no_commands(site: RunningQueueManager) 
         "run_trusted": {"target": "os:abort"},
         "set_authority": {"objtype": "QMGR", "users": ["nobody"], "add": ["ALL"]},
         "entity_authority": {"objtype": "QMGR", "entity": "boss"},
+        "replication": {"request": "resolve"},
     }
     assert {*wishes, "status", "definitions", "record_image", "recover_object", "authority_records"} == {*actions}
     for action in actions:

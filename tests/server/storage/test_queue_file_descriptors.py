@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from tests.server.storage.small_disk import NAME, SmallDisk, body, drain, number_of
-from tests.world.simulated_disk import SimulatedDisk
 from tests.world.wire_bench import Peer, WireBench, dial
 from tests.world.world import World
 
@@ -22,6 +21,7 @@ from ostler.model.disk import DescriptorsExhausted, DiskFailed, File
 from ostler.server.net.accept import Acceptor
 from ostler.server.net.local_socket import socket_path
 from ostler.server.storage.descriptor_budget import DescriptorBudget, descriptor_budget
+from ostler.testing.simulation.crashing_disk import SimulatedDisk
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ostler.server.config.directories import (
     QueueManagerDirectory,
     data_root,
     describe_process,
-    directory_name,
+    locate,
     running_process,
 )
 from ostler.server.config.ini_file import ConfigurationError
@@ -100,10 +100,9 @@ def manager_directory(given: str | None, default: bool = True) -> QueueManagerDi
     if not name:
         raise CommandFailed(Status.NAME_ERROR, "AMQ9244E", root=root())
     try:
-        directory_name(name)
+        return locate(root(), name)
     except ValueError:
         raise CommandFailed(Status.NAME_ERROR, "AMQ7049E", name=name) from None
-    return QueueManagerDirectory(root(), name)
 
 
 def existing_manager(given: str | None, missing: Status = Status.NAME_ERROR) -> QueueManagerDirectory:
@@ -135,7 +134,7 @@ def request_action(
 def _why_no_answer(directory: QueueManagerDirectory) -> str:
     is_running, process = running_process(directory)
     if not is_running:
-        return f"it is not running. Start it: ostler strmqm {directory.name}"
+        return f"it is not running. Start it: ostler strmqm {directory.typed_name}"
     return f"it is inside {describe_process(process)}, which accepts no commands, or has not finished starting."
 
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from ostler.server.replica.messages import MESSAGES as REPLICATION
+
 MESSAGES: Final[dict[str, str]] = {
+    "AMQ3205E": REPLICATION["AMQ3205E"],
+    "AMQ3279E": REPLICATION["AMQ3279E"],
+    "AMQ3283W": REPLICATION["AMQ3283W"],
     "AMQ5203E": "{option} cannot be used here: {why}",
+    "AMQ5708E": "Native HA is not available: queue manager {name} has no other instances. `ostler crtmqm -lr` and "
+    "`ostler crtmqm -sx` make one that has; `ostler sethagrp -i` takes one into a group.",
     "AMQ6119E": "The command failed: {why}",
     "AMQ6109E": "{what} failed unexpectedly: {why}",
     "AMQ7005E": "Queue manager {name} is running already{where}.",
@@ -37,6 +44,7 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ7096E": "The authorities are missing: +get gives one, -get takes it away.",
     "AMQ7097E": "The authorities are invalid: {why}.",
     "AMQ7230I": "{records} log records were replayed in {seconds:.2f} seconds; {messages} messages were recovered.",
+    "AMQ7276E": "Queue manager {name} cannot switch over: {why}",
     "AMQ7459I": "Media images recorded: {count}.",
     "AMQ7467I": "The oldest log extent that a restart needs is {extent}.",
     "AMQ7468I": "The oldest log extent that media recovery needs is {extent}.",
@@ -44,6 +52,28 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ8002I": "Queue manager {name} deleted.",
     "AMQ8003I": "Queue manager {name} started{details}.",
     "AMQ8004I": "Queue manager {name} ended.",
+    "started-as-replica": "AMQ8003I: Queue manager {name} started as a replica in process {process}. {leader}",
+    "group-created": "HA group {group} created: {file}.",
+    "group-joined": "Node {node} has joined HA group {group}: {file}.",
+    "group-removed": "HA group {group} is removed from this machine.",
+    "group-exists": "There is an HA group already: {file}. `ostler rdqmadm -u` removes it from this machine.",
+    "no-group": "This machine belongs to no HA group. `ostler crthagrp` makes one.",
+    "no-node": "HA group {group} has no node {node}; it has {nodes}.",
+    "copy-to-node": "Node {node}: copy {directory} to {host}, and run there: ostler crthagrp --join {name}",
+    "node-here": "Node {node} (this one): its certificate is in {directory}.",
+    "keep-authority": "Authority:  {directory}. Keep ca.key to yourself: who has it can write to all copies.",
+    "still-replicated": "HA group {group} has queue managers here: {names}. `ostler sethagrp -e` takes them out.",
+    "node-suspended": "Node {node} is suspended. Its instances lead no more until `ostler sethagrp -r`.",
+    "node-resumed": "Node {node} is resumed.",
+    "taken-in": "Queue manager {name} is in HA group {group} as instance {instance}. Make the other instances with "
+    "{command} on {nodes}.",
+    "taken-out": "Queue manager {name} is out of the HA group, and runs alone. Delete it on the other nodes.",
+    "instance-created": "Instance {instance} of queue manager {name} created. It is empty, and takes its log from the "
+    "active instance.",
+    "role-set": "The group of queue manager {name} is {role} when it is started.",
+    "execute-there": "Execute the following command on {recovery}:\n{command}",
+    "no-recovery-group": "Queue manager {name} has no recovery group. `ostler crtdrprimary` makes one.",
+    "use-instead": "{command} is not needed here: {why} Use this: {instead}",
     "quiescing": "Queue manager {name} is quiescing. It ends when the last application has disconnected.",
     "waiting-to-end": "Waiting for queue manager {name} to end.",
     "is-default": "Queue manager {name} is the default one.",

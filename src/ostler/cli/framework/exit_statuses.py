@@ -30,6 +30,10 @@ class Status(IntEnum):
     UNEXPECTED = 71
     NAME_ERROR = 72
     """There is no queue manager of that name, or it cannot be a name."""
+    CANNOT_SWITCH_OVER = 77
+    """endmqm -s: no other instance can take over."""
+    NATIVE_HA_NOT_AVAILABLE = 93
+    """The queue manager has no other instances, or cannot run without them."""
     LOG_LOCATION = 100
     DEFAULT_NOT_SET = 111
     """The queue manager was created, but could not be made the default one."""

@@ -18,6 +18,8 @@ from ostler.cli.runmqsc.runners import LocalRunner, QueuedRunner, Runner, Verifi
 from ostler.cli.runmqsc.script import NotUtf8, first_line, read_parts
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
+from ostler.server.config.directories import QueueManagerDirectory
+from ostler.server.config.process_file import ManagerState, state_of
 
 _STANDARD_INPUT: Final = 0
 _WAIT_SECONDS_MAX: Final = 999_999
@@ -119,8 +121,23 @@ def _runner(arguments: argparse.Namespace, is_typed: bool, descriptor: int) -> R
         name = existing_manager(arguments.name).name if arguments.name else ""
         return Verifier(name, echoes)
     if not arguments.is_client and arguments.wait is None and arguments.user is None:
-        return LocalRunner(existing_manager(arguments.name), echoes)
+        directory = existing_manager(arguments.name)
+        _refuse_replica(directory)
+        return LocalRunner(directory, echoes)
     return _queued(arguments, echoes, is_typed, descriptor)
+
+
+def _refuse_replica(directory: QueueManagerDirectory) -> None:
+    """Fails for a replica: commands are for the active instance, whose address is told."""
+    if state_of(directory) is not ManagerState.REPLICA:
+        return
+    from ostler.cli.ha.engine import instance_status
+
+    status = instance_status(directory)
+    address = status.leader_address() if status is not None else ""
+    where = f"The active instance is at {address}." if address else "No active instance is known here."
+    why = f"this instance is a replica, and takes no commands. {where}"
+    raise CommandFailed(Status.NOT_DONE, "AMQ8146E", name=directory.typed_name, why=why)
 
 
 def _queued(arguments: argparse.Namespace, echoes: bool, is_typed: bool, descriptor: int) -> Runner:

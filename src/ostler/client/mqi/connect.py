@@ -17,7 +17,7 @@ from ostler.client.mqi import put_get as mqi
 from ostler.client.mqi.connection_state import (
     ConnectionState,
     all_states,
-    locked_engine,
+    engine_turn,
     register_state,
     state_of,
     unregister_state,
@@ -249,7 +249,7 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
             MQBO.validate_header(bo)
             if MQBO.read_int(bo, "Options"):
                 raise MQError(mq.MQRC_OPTIONS_ERROR, "MQBO has no options.")
-        with locked_engine(bound) as engine:
+        with engine_turn(bound) as engine:
             if bound.connection.unit_of_work is not None:
                 raise MQError(mq.MQRC_UOW_IN_PROGRESS)
             engine.unit_of_work_of(bound.connection)
@@ -267,7 +267,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         if type != mq.MQSTAT_TYPE_ASYNC_ERROR:
             raise MQError(mq.MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
         MQSTS.validate_header(sts)
-        with locked_engine(bound):
+        with engine_turn(bound):
             subscription_calls.count_status(bound.engine, bound.connection, True)
             status = bound.connection.async_status
             bound.connection.async_status = AsyncStatus()

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from ostler.client.mqi.put_get import Bound, bound_connection
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 
 T = TypeVar("T")
 
@@ -102,45 +102,36 @@ def usable_connection(hconn: int) -> Bound:
 
 def check_working(state: ConnectionState) -> Bound:
     """Return the connection of a state. Raises MQError when it is broken."""
-    connection = state.bound.connection
-    if connection.broken:
-        raise MQError(connection.broken)
+    state.bound.connection.check_working()
     return state.bound
 
 
 @contextmanager
-def locked_engine(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
-    """Lock the engine for one verb. Gets that the verb satisfies are woken at the end.
+def engine_turn(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
+    """Take a turn of the engine for one verb. Raises MQError when the connection broke before."""
+    with bound.turn as engine:
+        if not even_if_broken:
+            bound.connection.check_working()
+        yield engine
 
-    Raises MQError when the connection broke before the lock was acquired.
+
+def retry_when_log_full(
+    bound: Bound, verb: Callable[[Engine], T], count_failure: Callable[[Engine], None] | None = None
+) -> T:
+    """Run a verb that writes to the log. When it raises LogFull, make room in the log and try again.
+
+    `count_failure` is called, in the same turn, when the verb has failed for good.
     """
-    bound.lock.acquire()
-    try:
-        if bound.connection.broken and not even_if_broken:
-            raise MQError(bound.connection.broken)
-        bound.clock.update(bound.engine)
-        yield bound.engine
-    finally:
-        if bound.engine.woken:
-            bound.manager.wake()
-        bound.lock.release()
-
-
-def retry_when_log_full(bound: Bound, verb: Callable[[Engine], T]) -> T:
-    """Run a verb that writes to the log. When the log is full, make room and try again."""
     tries = 0
     while True:
-        with locked_engine(bound) as engine:
-            engine.journal_full = False
+        with engine_turn(bound) as engine:
             try:
-                answer = verb(engine)
-                if not engine.journal_full or tries == _ROOM_TRIES:
-                    return answer
-            except MQError:
-                if not engine.journal_full or tries == _ROOM_TRIES:
+                return verb(engine)
+            except MQError as error:
+                if not isinstance(error, LogFull) or tries == _ROOM_TRIES:
+                    if count_failure is not None:
+                        count_failure(engine)
                     raise
-            finally:
-                engine.journal_full = False
         tries += 1
         bound.manager.make_room()
 

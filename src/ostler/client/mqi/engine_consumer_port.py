@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from ostler.client.mqi import message_handles
-from ostler.client.mqi.connection_state import ConnectionState, locked_engine, wait_durable
+from ostler.client.mqi.connection_state import ConnectionState, engine_turn, wait_durable
 from ostler.client.mqi.consumer_port import Answers, ConsumerPort
 from ostler.client.mqi.consumers import BROWSE, CallbackConsumer, Delivery
 from ostler.client.mqi.put_get import Bound, get_request, returned_options
@@ -62,7 +62,7 @@ class EngineConsumerPort(ConsumerPort):
         return self._bound.engine.state == QUIESCING
 
     def count_call(self, call: int, operation: int, hobj: int, is_done: bool) -> None:
-        with suppress(MQError), locked_engine(self._bound, even_if_broken=True) as engine:
+        with suppress(MQError), engine_turn(self._bound, even_if_broken=True) as engine:
             count_call(engine, self._connection, call, operation, hobj, is_done)
 
     def wake(self) -> None:
@@ -70,7 +70,7 @@ class EngineConsumerPort(ConsumerPort):
 
     def next(self, active: list[CallbackConsumer], seconds: float | None) -> Answers:
         waiting: _Requests = []
-        with locked_engine(self._bound, even_if_broken=True) as engine:
+        with engine_turn(self._bound, even_if_broken=True) as engine:
             if self.broken():
                 return []
             found = _try_all(engine, self._bound, active, waiting, self.wake)
@@ -81,7 +81,7 @@ class EngineConsumerPort(ConsumerPort):
                     self._wakeup.get_nowait()
             except Empty:
                 pass
-            with locked_engine(self._bound, even_if_broken=True):
+            with engine_turn(self._bound, even_if_broken=True):
                 found = _cancel_waiting(waiting, time.monotonic())
         return [(consumer, delivery) for consumer, request in found if (delivery := self._delivery(consumer, request))]
 
@@ -123,7 +123,7 @@ class EngineConsumerPort(ConsumerPort):
             raise MQError(mq.MQRC_Q_MGR_QUIESCING)
 
     def has_unit_of_work(self) -> bool:
-        with locked_engine(self._bound):
+        with engine_turn(self._bound):
             return self._connection.unit_of_work is not None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostler.client.mqi import message_handles
 from ostler.client.mqi.connection_state import (
-    locked_engine,
+    engine_turn,
     retry_when_log_full,
     state_of,
     usable_connection,
@@ -26,9 +26,9 @@ from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.outcomes import CloseOutcome, PutOutcome
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
-from ostler.model.reasons import WARNINGS
+from ostler.model.errors import LogFull, MQError
 from ostler.model.structures.pmo import MQPMO
 from ostler.server.verbs.objects import make_open_reply, make_open_request
 from ostler.wire.object_frames import OpenArguments, OpenReply
@@ -64,27 +64,24 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
     try:
         bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
-        reason, lsn = retry_when_log_full(bound, lambda engine: _close(engine, bound, handle, options))
-        wait_durable(bound, lsn)
+        closed = retry_when_log_full(bound, lambda engine: _close(engine, bound, handle, options))
+        wait_durable(bound, closed.after_lsn)
     except MQError as error:
         return hobj, *error_result(error)
     callbacks = state_of(hconn).callbacks
     if callbacks is not None:
         callbacks.on_handle_closed(hobj)
-    return mq.MQHO_UNUSABLE_HOBJ, completion(reason), reason
+    return mq.MQHO_UNUSABLE_HOBJ, completion(closed.reason), closed.reason
 
 
-def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[int, int]:
+def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> CloseOutcome:
     try:
-        reason = close_object(engine, bound.connection, handle, options)
+        return close_object(engine, bound.connection, handle, options)
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         statistics.count_close_failed(engine, bound.connection, handle)
         raise
-    if handle.subscription is not None:
-        return reason, bound.connection.after_lsn
-    queue = handle.queue
-    is_deleted = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE) and queue is not None and not queue.is_temporary
-    return reason, engine.journal.end_lsn() if is_deleted else 0
 
 
 def open_handle(bound: Bound, hobj: int) -> Handle:
@@ -101,8 +98,7 @@ def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: byt
         reason = _put1(bound, od, md, pmo, buffer)
     except MQError as error:
         return error_result(error)
-    # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
-    return mq.MQCC_FAILED if reason == mq.MQRC_BACKED_OUT else completion(reason), reason
+    return completion(reason), reason
 
 
 def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
@@ -124,27 +120,20 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
 
     level = publish_level(bytes(pmo)) if version > 2 else PUBLISH_LEVEL_HIGHEST
 
-    def verb(engine: Engine) -> tuple[int, int, bytes]:
-        connection.publish_level = level
-        try:
-            found = putting.put1(engine, connection, request, descriptor, options, property_block, buffer, source)
-        finally:
-            connection.publish_level = PUBLISH_LEVEL_HIGHEST
-        return found, connection.after_lsn, connection.put_md
+    def verb(engine: Engine) -> PutOutcome:
+        outcome = putting.put1(engine, connection, request, descriptor, options, property_block, buffer, source, level)
+        outcome.check()
+        return outcome
 
-    try:
-        reason, lsn, stored = retry_when_log_full(bound, verb)
-    except MQError:
-        statistics.count_put1_failed(bound.engine, connection, request.object_type)
-        raise
-    if reason != mq.MQRC_NONE and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
-        statistics.count_put1_failed(bound.engine, connection, request.object_type)
-        return reason
-    describe_put(od, md, pmo, stored, connection.put_resolved_names)
+    def count_failure(engine: Engine) -> None:
+        statistics.count_put1_failed(engine, connection, request.object_type)
+
+    done = retry_when_log_full(bound, verb, count_failure)
+    describe_put(od, md, pmo, done.md, done.resolved_names)
     if version > 2:
-        message_handles.complete_put(connection.message_handles, bytes(pmo), stored)
-    wait_durable(bound, lsn)
-    return reason
+        message_handles.complete_put(connection.message_handles, bytes(pmo), done.md)
+    wait_durable(bound, done.after_lsn)
+    return done.reason
 
 
 def MQINQ(
@@ -155,7 +144,7 @@ def MQINQ(
         bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
         check_counts(int_count, char_length)
-        with locked_engine(bound) as engine:
+        with engine_turn(bound) as engine:
             integers, texts, reason = _inquire(engine, bound, handle, list(selectors))
     except MQError as error:
         return [], b"", *error_result(error)
@@ -175,6 +164,8 @@ def _inquire(engine: Engine, bound: Bound, handle: Handle, selectors: list[int])
 def _set(engine: Engine, bound: Bound, handle: Handle, selectors: list[int], ints: list[int], chars: bytes) -> int:
     try:
         lsn = attributes.set_attributes(engine, handle, selectors, ints, chars)
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         statistics.count_set(engine, bound.connection, handle, False)
         raise

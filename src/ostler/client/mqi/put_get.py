@@ -17,7 +17,6 @@ from struct import Struct
 from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
-from librt.threading import Lock
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
@@ -31,14 +30,16 @@ from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.message.mqmde import PLAIN_TAIL, without_extension
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
 from ostler.engine.statistics import count_put_failed
+from ostler.engine.task import EngineTask
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
-from ostler.server.clock import EngineClock
 from ostler.server.queue_manager import QueueManager
 from ostler.server.storage.journal_writer import JournalWriter
+from ostler.server.turn import EngineTurn
 
 Result = tuple[int, int]
 
@@ -60,13 +61,12 @@ _MILLISECONDS: Final = 1000.0
 
 @final
 class Bound:
-    """A connection of this process: the engine's connection, and the lock that waiting gets block on."""
+    """A connection of this process: the engine's connection and turns, and the lock that waiting gets block on."""
 
     def __init__(self, manager: QueueManager, connection: Connection) -> None:
         self.manager = manager
         self.engine: Engine = manager.engine
-        self.clock: EngineClock = manager.clock
-        self.lock: Lock = manager.lock
+        self.turn: EngineTurn = manager.turn
         self.writer: JournalWriter = manager.writer
         self.connection = connection
         self.waker = threading.Lock()
@@ -97,8 +97,7 @@ def bound_connection(hconn: int) -> Bound:
     bound = _bound.get(hconn)
     if bound is None:
         raise MQError(mq.MQRC_HCONN_ERROR)
-    if bound.connection.broken:
-        raise MQError(bound.connection.broken)
+    bound.connection.check_working()
     if bound.waiting:
         raise MQError(mq.MQRC_CALL_IN_PROGRESS)
     return bound
@@ -152,19 +151,18 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
             descriptor, properties = message_handles.put_properties(
                 bound.connection.message_handles, pmo, descriptor, buffer
             )
-        reason: i64 = _put(bound, handle, descriptor, pmo, buffer, properties)
+        outcome = _put(bound, handle, descriptor, pmo, buffer, properties)
     except MQError as error:
         return md, pmo, error.completion, error.reason
-    if reason != 0 and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
-        # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
-        count_put_failed(bound.engine, bound.connection, handle)
+    reason: i64 = outcome.reason
+    if outcome.has_failed():
         return md, pmo, mq.MQCC_FAILED, reason
     if has_handles:
-        message_handles.complete_put(bound.connection.message_handles, pmo, bound.connection.put_md)
+        message_handles.complete_put(bound.connection.message_handles, pmo, outcome.md)
     if pmo is not handle.put_options_given:
         handle.put_options_given = pmo
         handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
-    return bound.connection.put_md, handle.put_options_returned, mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING, reason
+    return outcome.md, handle.put_options_returned, mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING, reason
 
 
 def _has_message_handles(pmo: bytes) -> bool:
@@ -176,7 +174,7 @@ def _has_message_handles(pmo: bytes) -> bool:
     )
 
 
-def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, properties: bytes) -> i64:
+def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, properties: bytes) -> PutOutcome:
     version: i64 = check_structure(pmo, _PMO_ID, mq.MQRC_PMO_ERROR)
     if version > 3 or len(pmo) < _PMO_BYTES[version]:
         raise MQError(mq.MQRC_PMO_ERROR)
@@ -189,34 +187,28 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
     level: i64 = PUBLISH_LEVEL_HIGHEST
     if version == 3 and handle.topic is not None:
         level = publish_level(pmo)
-    engine = bound.engine
-    lock = bound.lock
     tries: i64 = 0
     while True:
-        lock.acquire()
-        try:
-            if connection.broken:
-                raise MQError(connection.broken)
-            bound.clock.update(engine)
-            engine.journal_full = False
-            connection.publish_level = level
-            reason: i64 = putting.put(engine, connection, handle, md, options, properties, buffer, source)
-            lsn: i64 = connection.after_lsn
-            if engine.woken:
-                bound.manager.wake()
-            full: bool = engine.journal_full and reason == mq.MQRC_RESOURCE_PROBLEM
-        finally:
-            connection.publish_level = PUBLISH_LEVEL_HIGHEST
-            lock.release()
-        if not full or tries == _ROOM_TRIES:
+        with bound.turn as engine:
+            connection.check_working()
+            try:
+                outcome = putting.put(engine, connection, handle, md, options, properties, buffer, source, level)
+            except MQError:
+                count_put_failed(engine, connection, handle)
+                raise
+            is_tried_again: bool = outcome.wants_log_space and tries < _ROOM_TRIES
+            if outcome.has_failed() and not is_tried_again:
+                count_put_failed(engine, connection, handle)
+        if not is_tried_again:
             break
         tries += 1
         bound.manager.make_room()
+    lsn: i64 = outcome.after_lsn
     if lsn != 0 and lsn > bound.writer.log.durable_lsn():
         bound.writer.wait_durable_throttled(lsn)
     elif bound.writer.log.buffer_is_full():
         bound.writer.wait_durable_throttled(bound.writer.log.end_lsn())
-    return reason
+    return outcome
 
 
 def publish_level(pmo: bytes) -> i64:
@@ -388,16 +380,9 @@ def run_get(bound: Bound, request: GetRequest) -> None:
 
 def _try_get(bound: Bound, request: GetRequest) -> None:
     request.waker = bound.wake
-    bound.lock.acquire()
-    try:
-        if bound.connection.broken:
-            raise MQError(bound.connection.broken)
-        bound.clock.update(bound.engine)
-        done: bool = getting.get(bound.engine, request)
-        if bound.engine.woken:
-            bound.manager.wake()
-    finally:
-        bound.lock.release()
+    with bound.turn as engine:
+        bound.connection.check_working()
+        done: bool = getting.get(engine, request)
     if not done:
         bound.waiting = True
         try:
@@ -420,21 +405,30 @@ def wait_for(bound: Bound, request: GetRequest) -> None:
         else:
             return
     except BaseException:
-        _give_up(bound, request)
+        _give_up(bound, request, False)
         raise
-    _give_up(bound, request)
+    _give_up(bound, request, True)
 
 
-def _give_up(bound: Bound, request: GetRequest) -> None:
-    """End the wait. If the request has been answered meanwhile, the answer counts, and its wake-up is consumed."""
-    bound.lock.acquire()
-    try:
+def _give_up(bound: Bound, request: GetRequest, waits_for_read: bool) -> None:
+    """End the wait. If the request has been answered meanwhile, the answer counts, and its wake-up is consumed.
+
+    With `waits_for_read` a request whose message is being read is answered, although its time is up.
+    """
+    with bound.turn as engine:
         if not request.done:
-            getting.cancel(bound.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
-            return
-    finally:
-        bound.lock.release()
+            if not waits_for_read:
+                getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
+                return
+            if getting.end_wait(engine, request):
+                return
     bound.waker.acquire()
+
+
+def wake_when_done(bound: Bound, task: EngineTask | None) -> None:
+    """Have the application woken when the task of its verb is done, if it has one. Called in the turn of the verb."""
+    if task is not None:
+        bound.engine.notify_when_done(task, bound.wake)
 
 
 def MQCMIT(hconn: int) -> Result:
@@ -442,44 +436,37 @@ def MQCMIT(hconn: int) -> Result:
     try:
         bound = _usable(hconn)
         connection = bound.connection
-        bound.lock.acquire()
-        try:
-            if connection.broken:
-                raise MQError(connection.broken)
-            bound.clock.update(bound.engine)
-            reason: i64 = syncpoint.commit(bound.engine, connection)
-            lsn: i64 = connection.after_lsn
-            if bound.engine.woken:
-                bound.manager.wake()
-        finally:
-            bound.lock.release()
-        if lsn > bound.writer.log.durable_lsn():
-            bound.writer.wait_durable_throttled(lsn)
+        with bound.turn as engine:
+            connection.check_working()
+            outcome = syncpoint.commit(engine, connection, True)
+            wake_when_done(bound, outcome.task)
+        if outcome.task is not None:
+            bound.waker.acquire()
+            outcome.task.check()
+        if outcome.after_lsn > bound.writer.log.durable_lsn():
+            bound.writer.wait_durable_throttled(outcome.after_lsn)
     except MQError as error:
         return error_result(error)
-    return completion(reason), reason
+    return completion(outcome.reason), outcome.reason
 
 
 def MQBACK(hconn: int) -> Result:
     """Back out the unit of work."""
     try:
         bound = _usable(hconn)
-        bound.lock.acquire()
-        try:
-            if bound.connection.broken:
-                raise MQError(bound.connection.broken)
-            bound.clock.update(bound.engine)
-            reason: i64 = syncpoint.back_out(bound.engine, bound.connection)
-            lsn: i64 = bound.connection.after_lsn
-            if bound.engine.woken:
-                bound.manager.wake()
-        finally:
-            bound.lock.release()
+        connection = bound.connection
+        with bound.turn as engine:
+            connection.check_working()
+            outcome = syncpoint.back_out(engine, connection, True)
+            wake_when_done(bound, outcome.task)
+        if outcome.task is not None:
+            bound.waker.acquire()
+            outcome.task.check()
         # A backout need not be durable, but a program that makes many of them must let the log keep up.
         if bound.writer.log.needs_checkpoint():
             bound.writer.wait_durable_throttled(bound.writer.log.end_lsn())
-        elif lsn > bound.writer.log.durable_lsn():
-            bound.writer.wait_durable_throttled(lsn)
+        elif outcome.after_lsn > bound.writer.log.durable_lsn():
+            bound.writer.wait_durable_throttled(outcome.after_lsn)
     except MQError as error:
         return error_result(error)
-    return completion(reason), reason
+    return completion(outcome.reason), outcome.reason

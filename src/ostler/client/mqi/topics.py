@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostler.client.mqi.connection_state import retry_when_log_full, usable_connection, wait_durable
 from ostler.client.mqi.objects import open_handle
-from ostler.client.mqi.put_get import Result, completion, error_result
+from ostler.client.mqi.put_get import Result, completion, error_result, wake_when_done
 from ostler.client.mqi.subscription_structures import (
     describe_request,
     describe_subscribed,
@@ -12,11 +12,16 @@ from ostler.client.mqi.subscription_structures import (
     subscribe_arguments,
 )
 from ostler.engine.core import Engine
-from ostler.engine.pubsub.subscribe import request_publications
+from ostler.engine.outcomes import RetainedOutcome
+from ostler.engine.pubsub.subscribe import (
+    SubscribeResult,
+    finish_request,
+    finish_subscribe,
+    request_publications,
+)
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.verbs import topics as topic_verbs
-from ostler.wire.subscribe_frames import SubscribeReply
 
 Subscription = tuple[int, int, int, int]
 """The handles of the destination and of the subscription, completion and reason."""
@@ -29,12 +34,18 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         connection = bound.connection
         asked = subscribe_arguments(sd, hobj)
 
-        def verb(engine: Engine) -> tuple[SubscribeReply, int, int]:
-            made = topic_verbs.subscribe_as_asked(engine, connection, asked)
-            return topic_verbs.make_subscribe_reply(made), made.warning, connection.after_lsn
+        def verb(engine: Engine) -> SubscribeResult:
+            made = topic_verbs.subscribe_as_asked(engine, connection, asked, True)
+            wake_when_done(bound, made.task)
+            return made
 
-        found, reason, lsn = retry_when_log_full(bound, verb)
-        wait_durable(bound, lsn)
+        made = retry_when_log_full(bound, verb)
+        if made.task is not None:
+            bound.waker.acquire()
+            with bound.turn as engine:
+                finish_subscribe(engine, connection, made)
+        found, reason = topic_verbs.make_subscribe_reply(made), int(made.warning)
+        wait_durable(bound, made.after_lsn)
     except MQError as error:
         return hobj, mq.MQHO_UNUSABLE_HOBJ, *error_result(error)
     describe_subscribed(sd, found)
@@ -48,13 +59,18 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
         handle = open_handle(bound, hsub)
         options = request_options(sro)
 
-        def verb(engine: Engine) -> tuple[int, int]:
-            found = request_publications(engine, bound.connection, handle, action, options)
-            return found, bound.connection.after_lsn
+        def verb(engine: Engine) -> RetainedOutcome:
+            sent = request_publications(engine, bound.connection, handle, action, options, True)
+            wake_when_done(bound, sent.task)
+            return sent
 
-        count, lsn = retry_when_log_full(bound, verb)
-        wait_durable(bound, lsn)
+        sent = retry_when_log_full(bound, verb)
+        if sent.task is not None:
+            bound.waker.acquire()
+            assert handle.subscription is not None
+            finish_request(handle.subscription, sent)
+        wait_durable(bound, sent.after_lsn)
     except MQError as error:
         return error_result(error)
-    describe_request(sro, count)
+    describe_request(sro, sent.count)
     return mq.MQCC_OK, mq.MQRC_NONE

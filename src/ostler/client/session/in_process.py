@@ -38,17 +38,18 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.outcomes import PutOutcome, RetainedOutcome
 from ostler.engine.properties.property_block import encode_block
 from ostler.engine.pubsub import subscribe as subscribing
 from ostler.engine.pubsub.subscribe import SubscribeResult
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.undo_get import undo_get
 from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.errors import MQError
-from ostler.model.reasons import WARNINGS
+from ostler.model.errors import LogFull, MQError
 from ostler.server.queue_manager import QueueManager
 from ostler.server.verbs.topics import make_subscribe_reply, subscribe_as_asked
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, SubscribeReply
@@ -109,7 +110,7 @@ class LocalQueue(OpenQueue):
     async def inquire(self, name: str) -> Value | None:
         definition = self.handle.definition
         queue = self.handle.queue
-        with self._session.locked_engine() as engine:
+        with self._session.engine_turn() as engine:
             if queue is not None and not self.handle.definitions_on_path:
                 definition = queue.definition
             if definition is None:
@@ -213,30 +214,29 @@ class LocalSession(Session, EndListener):
             raise MQError(mq.MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
 
     @contextmanager
-    def locked_engine(self, is_checked: bool = True) -> Iterator[Engine]:
-        """Lock the engine for one verb. Gets that the verb satisfies are woken at the end."""
-        bound = self.bound
-        bound.lock.acquire()
-        try:
+    def engine_turn(self, is_checked: bool = True) -> Iterator[Engine]:
+        """Take a turn of the engine for one verb. Raises MQError when the connection cannot be used."""
+        with self.bound.turn as engine:
             if is_checked:
                 self.check()
-            bound.clock.update(bound.engine)
-            yield bound.engine
-        finally:
-            if bound.engine.woken:
-                self._manager.wake()
-            bound.lock.release()
+            yield engine
 
-    async def retry_when_log_full(self, verb: Callable[[Engine], T]) -> T:
-        """Run a verb that writes to the log. When the log is full, make room and try again."""
+    async def retry_when_log_full(
+        self, verb: Callable[[Engine], T], count_failure: Callable[[Engine], None] | None = None
+    ) -> T:
+        """Run a verb that writes to the log. When it raises LogFull, make room in the log and try again.
+
+        `count_failure` is called, in the same turn, when the verb has failed for good.
+        """
         tries = 0
         while True:
-            with self.locked_engine() as engine:
-                engine.journal_full = False
+            with self.engine_turn() as engine:
                 try:
                     return verb(engine)
                 except MQError as error:
-                    if not engine.journal_full or error.reason != mq.MQRC_RESOURCE_PROBLEM or tries == _ROOM_TRIES:
+                    if not isinstance(error, LogFull) or tries == _ROOM_TRIES:
+                        if count_failure is not None:
+                            count_failure(engine)
                         raise
             tries += 1
             await self.runtime.make_room(self.bound)
@@ -262,7 +262,7 @@ class LocalSession(Session, EndListener):
         await self.administer(lambda engine: objects.clear(engine, queue))
 
     async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
-        with self.locked_engine() as engine:
+        with self.engine_turn() as engine:
             return administration.display(engine, word, pattern, names)
 
     async def dead_letter_queue(self) -> str:
@@ -283,38 +283,43 @@ class LocalSession(Session, EndListener):
     async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
         connection = self.connection
 
-        def verb(engine: Engine) -> tuple[SubscribeResult, int]:
+        def verb(engine: Engine) -> tuple[SubscribeResult, WakeEvent | None]:
             asked.destination = destination.number if destination is not None else 0
-            made = subscribe_as_asked(engine, connection, asked)
-            return made, connection.after_lsn
+            made = subscribe_as_asked(engine, connection, asked, True)
+            return made, self._event_of_task(made.task)
 
-        made, lsn = await self.retry_when_log_full(verb)
-        await self.runtime.wait_durable(self.bound, lsn)
+        made, done = await self.retry_when_log_full(verb)
+        if done is not None:
+            await done.wait(None)
+            with self.engine_turn(is_checked=False) as engine:
+                subscribing.finish_subscribe(engine, connection, made)
+        await self.runtime.wait_durable(self.bound, made.after_lsn)
         return LocalSubscription(self, made)
 
     async def request_publications(self, handle: Handle, action: int, options: int) -> int:
         connection = self.connection
 
-        def verb(engine: Engine) -> tuple[int, int]:
+        def verb(engine: Engine) -> tuple[RetainedOutcome, WakeEvent | None]:
             self.check_handle(handle)
-            count = subscribing.request_publications(engine, connection, handle, action, options)
-            return count, connection.after_lsn
+            sent = subscribing.request_publications(engine, connection, handle, action, options, True)
+            return sent, self._event_of_task(sent.task)
 
-        count, lsn = await self.retry_when_log_full(verb)
-        await self.runtime.wait_durable(self.bound, lsn)
-        return count
+        sent, done = await self.retry_when_log_full(verb)
+        if done is not None:
+            await done.wait(None)
+            assert handle.subscription is not None
+            subscribing.finish_request(handle.subscription, sent)
+        await self.runtime.wait_durable(self.bound, sent.after_lsn)
+        return sent.count
 
     async def close_handle(self, handle: Handle, options: int = 0) -> int:
         """MQCLOSE. Returns 0 or the reason of a warning. Does nothing for a closed handle."""
-        with self.locked_engine(is_checked=False) as engine:
+        with self.engine_turn(is_checked=False) as engine:
             if handle.number not in self.connection.handles or not self._manager.running:
                 return mq.MQRC_NONE
-            warning = close_object(engine, self.connection, handle, options)
-            lsn = engine.journal.end_lsn() if options else 0
-            if handle.subscription is not None:
-                lsn = self.connection.after_lsn
-        await self.runtime.wait_durable(self.bound, lsn)
-        return warning
+            closed = close_object(engine, self.connection, handle, options)
+        await self.runtime.wait_durable(self.bound, closed.after_lsn)
+        return closed.reason
 
     # -- putting -------------------------------------------------------------------------------------------------------
 
@@ -324,16 +329,14 @@ class LocalSession(Session, EndListener):
         connection = self.connection
         check_level(level)
 
-        def verb(engine: Engine) -> tuple[Put, int]:
+        def verb(engine: Engine) -> PutOutcome:
             self.check_handle(handle)
-            connection.publish_level = level
-            try:
-                reason = putting.put(engine, connection, handle, md, options, property_block, body, None)
-            finally:
-                connection.publish_level = LEVEL_HIGHEST
-            return self._put_result(reason)
+            return putting.put(engine, connection, handle, md, options, property_block, body, None, level)
 
-        return await self._put(verb, handle)
+        def count_failure(engine: Engine) -> None:
+            statistics.count_put_failed(engine, connection, handle)
+
+        return await self._put(verb, count_failure)
 
     async def put1(
         self,
@@ -349,39 +352,24 @@ class LocalSession(Session, EndListener):
         context = connection.handles.get(source.number) if source is not None else None
         check_level(level)
 
-        def verb(engine: Engine) -> tuple[Put, int]:
-            connection.publish_level = level
-            try:
-                reason = putting.put1(engine, connection, request, md, options, property_block, body, context)
-            finally:
-                connection.publish_level = LEVEL_HIGHEST
-            return self._put_result(reason)
+        def verb(engine: Engine) -> PutOutcome:
+            return putting.put1(engine, connection, request, md, options, property_block, body, context, level)
 
-        return await self._put(verb, None, request.object_type)
+        def count_failure(engine: Engine) -> None:
+            statistics.count_put1_failed(engine, connection, request.object_type)
 
-    def _put_result(self, reason: int) -> tuple[Put, int]:
-        """Return the result of a put and the LSN after its record. Under the engine's lock."""
-        if reason != mq.MQRC_NONE and reason not in WARNINGS:
-            raise MQError(reason)
-        return Put(self.connection.put_md, reason), self.connection.after_lsn
+        return await self._put(verb, count_failure)
 
-    async def _put(
-        self, verb: Callable[[Engine], tuple[Put, int]], handle: Handle | None, object_type: int = mq.MQOT_Q
-    ) -> Put:
-        try:
-            done, lsn = await self.retry_when_log_full(verb)
-        except MQError:
-            with self.locked_engine(is_checked=False) as engine:
-                if handle is not None:
-                    statistics.count_put_failed(engine, self.connection, handle)
-                else:
-                    statistics.count_put1_failed(engine, self.connection, object_type)
-            raise
+    async def _put(self, verb: Callable[[Engine], PutOutcome], count_failure: Callable[[Engine], None]) -> Put:
+        def checked(engine: Engine) -> PutOutcome:
+            outcome = verb(engine)
+            outcome.check()
+            return outcome
+
+        done = await self.retry_when_log_full(checked, count_failure)
         log = self.bound.writer.log
-        if log.buffer_is_full():
-            lsn = log.end_lsn()
-        await self.runtime.wait_durable(self.bound, lsn)
-        return done
+        await self.runtime.wait_durable(self.bound, log.end_lsn() if log.buffer_is_full() else done.after_lsn)
+        return Put(done.md, done.reason)
 
     # -- getting -------------------------------------------------------------------------------------------------------
 
@@ -395,7 +383,7 @@ class LocalSession(Session, EndListener):
             request = engine_request(self, self.connection, handle, asked, browse)
             event: WakeEvent | None = None
             substitute: Connection | None = None
-            with self.locked_engine() as engine:
+            with self.engine_turn() as engine:
                 self.check_handle(request.handle)
                 # The message as it was put: properties are presented to the program outside the lock.
                 request.handle.property_control = mq.MQPROP_V6COMPAT
@@ -445,16 +433,22 @@ class LocalSession(Session, EndListener):
         """Wait until the request is answered or its time is up."""
         try:
             await event.wait(wait)
+            while request.is_reading and not self._ends_wait(request):
+                await event.wait(None)  # its time is up, but its message is being read
         except BaseException:
             self._cancel_get(request)
             raise
-        with self.locked_engine(is_checked=False) as engine:
+        with self.engine_turn(is_checked=False) as engine:
             self._waiting.discard(request)
             getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
 
+    def _ends_wait(self, request: GetRequest) -> bool:
+        with self.engine_turn(is_checked=False) as engine:
+            return request.done or getting.end_wait(engine, request)
+
     def _cancel_get(self, request: GetRequest) -> None:
         """Cancel a request whose wait was interrupted. If it was satisfied meanwhile, the message goes back."""
-        with self.locked_engine(is_checked=False) as engine:
+        with self.engine_turn(is_checked=False) as engine:
             self._waiting.discard(request)
             getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
             if not self._manager.running:
@@ -486,7 +480,7 @@ class LocalSession(Session, EndListener):
 
     def _commit_substitute(self, request: GetRequest, substitute: Connection) -> bool:
         """Commit the get of a substitute connection. Returns False when the queue manager has backed it out."""
-        with self.locked_engine(is_checked=False) as engine:
+        with self.engine_turn(is_checked=False) as engine:
             unit = substitute.unit_of_work
             substitute.unit_of_work = None
             self._substitutes.append(substitute)
@@ -519,13 +513,13 @@ class LocalSession(Session, EndListener):
         if request.options & BROWSE_OPTIONS or not self._manager.running:
             return
         if request.connection is self.connection and request.options & _IN_UNIT:
-            with self.locked_engine(is_checked=False) as engine:
+            with self.engine_turn(is_checked=False) as engine:
                 self._back_out_unseen(engine, self.connection.unit_of_work)
             return
         try:
             await self._ensure_log_space(len(request.body))
         finally:
-            with self.locked_engine(is_checked=False) as engine:
+            with self.engine_turn(is_checked=False) as engine:
                 undo_get(engine, request)
 
     async def _ensure_log_space(self, size_bytes: int) -> None:
@@ -536,7 +530,7 @@ class LocalSession(Session, EndListener):
             await self.runtime.make_room(self.bound)
 
     def interrupt(self) -> None:
-        with self.locked_engine(is_checked=False) as engine:
+        with self.engine_turn(is_checked=False) as engine:
             self._interrupted = True
             for request in list(self._waiting):
                 if not request.done:
@@ -549,17 +543,32 @@ class LocalSession(Session, EndListener):
         return self.connection.unit_of_work is not None
 
     async def commit(self) -> None:
-        with self.locked_engine() as engine:
-            reason = syncpoint.commit(engine, self.connection)
-            lsn = self.connection.after_lsn
-        if reason != mq.MQRC_NONE:
-            raise MQError(reason)
-        await self.runtime.wait_durable(self.bound, lsn)
+        with self.engine_turn() as engine:
+            outcome = syncpoint.commit(engine, self.connection, True)
+            done = self._event_of_task(outcome.task)
+        if done is not None and outcome.task is not None:
+            await done.wait(None)
+            outcome.task.check()
+        if outcome.reason != mq.MQRC_NONE:
+            raise MQError(outcome.reason)
+        await self.runtime.wait_durable(self.bound, outcome.after_lsn)
 
     async def back_out(self) -> None:
         # There is nothing to wait for: a restart backs out what is not committed, too.
-        with self.locked_engine() as engine:
-            syncpoint.back_out(engine, self.connection)
+        with self.engine_turn() as engine:
+            outcome = syncpoint.back_out(engine, self.connection, True)
+            done = self._event_of_task(outcome.task)
+        if done is not None and outcome.task is not None:
+            await done.wait(None)
+            outcome.task.check()
+
+    def _event_of_task(self, task: EngineTask | None) -> WakeEvent | None:
+        """Return an event for the end of the task of a verb, if it has one. Called in the turn of the verb."""
+        if task is None:
+            return None
+        event = self.runtime.new_event()
+        self.bound.engine.notify_when_done(task, event.wake)
+        return event
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -581,7 +590,7 @@ class LocalSession(Session, EndListener):
 
     def on_manager_ended(self) -> None:
         """Fail waiting gets: the queue manager has ended, perhaps without notice."""
-        with self.bound.lock:
+        with self.bound.turn:
             if not self.connection.broken:
                 self.connection.broken = mq.MQRC_CONNECTION_BROKEN
             for request in self._waiting:

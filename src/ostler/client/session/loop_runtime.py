@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from ostler.client.mqi.put_get import Bound
 from ostler.client.session.runtime import Runtime, WakeEvent
@@ -36,7 +36,8 @@ class Bridge:
     """Completes futures of one loop from any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        # Weak: `_bridges` would keep the loop alive through its own value.
+        self._loop = ref(loop)
         self._thread = threading.get_ident()
         self._ready: deque[asyncio.Future[None]] = deque()
         self._scheduled = False
@@ -48,11 +49,14 @@ class Bridge:
         if self._scheduled:
             return
         self._scheduled = True
+        loop = self._loop()
         try:
+            if loop is None:
+                raise RuntimeError("the loop is gone")
             if threading.get_ident() == self._thread:
-                self._loop.call_soon(self._deliver)
+                loop.call_soon(self._deliver)
             else:
-                self._loop.call_soon_threadsafe(self._deliver)
+                loop.call_soon_threadsafe(self._deliver)
         except RuntimeError:
             # The loop is closed, so no task waits any more.
             self._scheduled = False
@@ -130,6 +134,9 @@ class LoopRuntime(Runtime):
         self._has_ended = False
         self._checkpoints = 0
 
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
     def new_event(self) -> WakeEvent:
         return LoopEvent(asyncio.get_running_loop())
 
@@ -167,7 +174,7 @@ class LoopRuntime(Runtime):
         future: asyncio.Future[None] = loop.create_future()
         self._pending.add(future)
         try:
-            with bound.lock:
+            with bound.turn:
                 if not self._has_ended:
                     writer.call_when_durable(lsn, partial(bridge(loop).post, future))
             if not self._has_ended:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Awaitable, Callable
 
 from ostler.client.link.backoff import Backoff
@@ -53,8 +52,8 @@ class SessionReconnector:
                 each.wake()
 
     async def _try(self, cause: MQError, rejoin: Callable[[], Awaitable[None]]) -> None:
-        backoff = Backoff(random.Random())
-        began = time.monotonic()
+        backoff = Backoff(random.Random(random.random()))  # a program that seeds `random` gets the same delays again
+        began = self._runtime.monotonic()
         while not self._is_stopped:
             try:
                 await rejoin()
@@ -64,7 +63,7 @@ class SessionReconnector:
                 with self._lock:
                     self.generation += 1
                 return
-            delay = backoff.next_delay(time.monotonic() - began)
+            delay = backoff.next_delay(self._runtime.monotonic() - began)
             if delay is None or cause.reason in FINAL_REASONS:
                 raise MQError(mq.MQRC_RECONNECT_FAILED, f"{cause}")
             self._sleeper = self._runtime.new_event()

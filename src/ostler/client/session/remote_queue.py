@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 from ostler.client.api.get_options import GetParameters, get_parameters, length_limit
@@ -180,7 +179,7 @@ class RemoteQueue(OpenQueue):
         if len(selector) > SELECTOR_BYTES_MAX:
             raise MQError(mq.MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
         limit = min(length_limit(asked), _BYTES_MAX)
-        deadline = time.monotonic() + parameters.wait_ms / 1000
+        deadline = session.runtime.monotonic() + parameters.wait_ms / 1000
         wait_ms = parameters.wait_ms
         while True:
             await session.ensure_link()
@@ -203,7 +202,7 @@ class RemoteQueue(OpenQueue):
                 elif settle_request is None or await self._confirm_removal(settle_request, payload, generation):
                     return self._decode_message(payload)
             if wait_ms > 0:
-                wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
+                wait_ms = min(wait_ms, max(1, int((deadline - session.runtime.monotonic()) * 1000)))
 
     def _payload(self, parameters: GetParameters, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
         # A held message is in a unit of work, though not in the program's.

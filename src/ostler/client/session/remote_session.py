@@ -207,9 +207,9 @@ class RemoteSession(LinkSession, LinkListener):
         try:
             if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
                 raise MQError(mq.MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
-            for queue in list(self._queues):
+            for queue in sorted(self._queues, key=lambda each: each.number):
                 await queue.reopen(joined)
-            for subscription in list(self._subscriptions):
+            for subscription in sorted(self._subscriptions, key=lambda each: each.number):
                 await subscription.reopen(joined)
         except BaseException:
             joined.link.send_numbered(joined.conversation, DISCONNECT, numbers_payload([0]))
@@ -316,7 +316,7 @@ class RemoteSession(LinkSession, LinkListener):
     def interrupt(self) -> None:
         self.is_interrupted = True
         self._reconnector.stop()
-        for asked in list(self.waiting):
+        for asked in sorted(self.waiting, key=lambda each: each.number):
             self.link.send(self.conversation, CANCEL, numbers_payload([asked.number]))
 
     # -- units of work -------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ suspends, so `run` gets its result by starting it.
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, TypeVar
@@ -43,6 +44,10 @@ class WakeEvent(ABC):
 
 class Runtime(ABC):
     """The waits of one connection, and the lock of its unit of work."""
+
+    def monotonic(self) -> float:
+        """Return the time in seconds by which waits are measured."""
+        return time.monotonic()
 
     @abstractmethod
     def new_event(self) -> WakeEvent: ...

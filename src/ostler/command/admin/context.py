@@ -17,6 +17,7 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import words_of
 from ostler.model.pcf import Parameter
+from ostler.model.replication import GroupStatus
 
 Answer = TypeVar("Answer")
 
@@ -104,6 +105,7 @@ class ManagerStatus:
     log_restart_size: int | None = None
     log_media_size: int | None = None
     log_reusable_size: int | None = None
+    longest_pass_microseconds: int | None = None
     log_file_system_size: int | None = None
     log_file_system_use: int | None = None
     log_write_bytes: int | None = None  # of one write, recent average
@@ -215,6 +217,10 @@ class CommandContext(ABC):
     @abstractmethod
     def manager_status(self) -> ManagerStatus:
         """Returns the status of the queue manager as a process."""
+
+    def replication_status(self) -> GroupStatus | None:
+        """Returns the copies of the queue manager; None when it has none."""
+        return None
 
     def log_extent_of(self, lsn: int) -> str:
         """Returns the name of the extent of a linear log that holds an LSN; empty for a circular log."""

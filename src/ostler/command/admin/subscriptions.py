@@ -280,7 +280,7 @@ def _send_retained(engine: Engine, name: str) -> int:
     if subscription.definition.attributes.get("REQONLY") == mq.MQRU_PUBLISH_ON_REQUEST:
         return 0
     try:
-        return send_retained(engine, subscription)[1]
+        return send_retained(engine, subscription).after_lsn
     except MQError as error:
         engine.notice(f"AMQ8101W: Retained publications did not reach the new subscription {name}: {error}")
         return 0

@@ -30,6 +30,7 @@ from ostler.command.status.channel_status import (
     in_display_order,
     is_selected_instance,
 )
+from ostler.command.status.replication_rows import ALL, GROUP, INSTANCE, native_ha_rows
 from ostler.command.status.status_rows import (
     connection_row,
     handle_row,
@@ -44,13 +45,19 @@ from ostler.engine.core import Engine
 from ostler.engine.statistics import QueueResetStatistics, queue_statistics
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.pcf import Integer
+from ostler.model.pcf import Integer, Parameter, String
 
 Row = Mapping[str, Value]
 
 _CHUNK_QUEUES: Final = 100
 _IDENTITY_BYTES: Final = 24
 _INSTANCES: Final = {mq.MQOT_CURRENT_CHANNEL: CURRENT, mq.MQOT_SAVED_CHANNEL: SAVED, mq.MQOT_SHORT_CHANNEL: SHORT}
+_NHA_TYPES: Final = {mq.MQNHATYPE_INSTANCE: INSTANCE, mq.MQNHATYPE_GROUP: GROUP, mq.MQNHATYPE_ALL: ALL}
+_GROUP_IDENTIFIERS: Final = {
+    mq.MQIACF_NHA_INSTANCE_BACKLOG: mq.MQIACF_NHA_GROUP_BACKLOG,
+    mq.MQIACF_NHA_INSTANCE_IN_SYNC: mq.MQIACF_NHA_GROUP_IN_SYNC,
+    mq.MQCACF_NHA_SYNC_ISOTIME: mq.MQCACF_NHA_GROUP_SYNC_ISOTIME,
+}
 _CHANNEL_HEADS: Final = (
     "CHANNEL",
     "CHLTYPE",
@@ -290,10 +297,46 @@ def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationSt
 def _manager_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
     selection = request.selected(mq.MQIACF_Q_MGR_STATUS_ATTRS, (ObjectType.QMSTATUS,))
-    about = "LOG" if request.number(mq.MQIACF_Q_MGR_STATUS_INFO_TYPE) == mq.MQIACF_Q_MGR_STATUS_LOG else "QMGR"
+    kind = request.number(mq.MQIACF_Q_MGR_STATUS_INFO_TYPE, mq.MQIACF_Q_MGR_STATUS_INFO_Q_MGR)
+    if kind == mq.MQIACF_Q_MGR_STATUS_INFO_NHA:
+        yield from _native_ha_status(context, request)
+        return
+    about = "LOG" if kind == mq.MQIACF_Q_MGR_STATUS_LOG else "QMGR"
     name, connections = context.query(_name_and_connections)
-    row = manager_row(context.manager_status(), name, connections, about)
-    yield reply_row(ObjectType.QMSTATUS, row, selection, ("QMNAME", "STATUS"))
+    copies = context.replication_status()
+    row = manager_row(context.manager_status(), name, connections, about, copies)
+    reply = reply_row(ObjectType.QMSTATUS, row, selection, ("QMNAME", "STATUS"))
+    if copies is not None and about == "QMGR" and selection.wants("QUORUM", True):
+        reply.append(Integer(mq.MQIACF_NHA_IN_SYNC_INSTANCES, copies.in_sync_count))
+        reply.append(Integer(mq.MQIACF_NHA_TOTAL_INSTANCES, len(copies.instances)))
+    yield reply
+
+
+def _native_ha_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    status = context.replication_status()
+    if status is None:
+        raise PcfRefused(mq.MQRCCF_NHA_NOT_AVAILABLE)
+    selection = request.selected(mq.MQIACF_Q_MGR_STATUS_ATTRS, (ObjectType.QMSTATUS,))
+    what = _NHA_TYPES[request.number(mq.MQIACF_NHA_TYPE, mq.MQNHATYPE_INSTANCE)]
+    found = False
+    for row in native_ha_rows(status, what):
+        if _passes_filter(request, ObjectType.QMSTATUS, row):
+            found = True
+            reply = reply_row(ObjectType.QMSTATUS, row, selection, ("QMNAME", "TYPE", "NHATYPE"))
+            yield reply if row["NHATYPE"] == INSTANCE else [_for_group(each) for each in reply]
+    if not found:
+        raise PcfRefused(mq.MQRCCF_Q_MGR_STATUS_NOT_FOUND)
+
+
+def _for_group(parameter: Parameter) -> Parameter:
+    """Returns a parameter with the identifier that groups have for what instances have, too."""
+    identifier = _GROUP_IDENTIFIERS.get(parameter.parameter)
+    if identifier is None:
+        return parameter
+    if isinstance(parameter, Integer):
+        return Integer(identifier, parameter.value)
+    assert isinstance(parameter, String)
+    return String(identifier, parameter.value, parameter.ccsid)
 
 
 def _name_and_connections(engine: Engine) -> tuple[str, int]:
@@ -357,7 +400,13 @@ COMMANDS: Final = (
         _manager_status,
         (
             numbers("MQIACF_Q_MGR_STATUS_ATTRS"),
-            number("MQIACF_Q_MGR_STATUS_INFO_TYPE", "MQIACF_Q_MGR_STATUS_INFO_Q_MGR", "MQIACF_Q_MGR_STATUS_LOG"),
+            number(
+                "MQIACF_Q_MGR_STATUS_INFO_TYPE",
+                "MQIACF_Q_MGR_STATUS_INFO_Q_MGR",
+                "MQIACF_Q_MGR_STATUS_INFO_NHA",
+                "MQIACF_Q_MGR_STATUS_LOG",
+            ),
+            number("MQIACF_NHA_TYPE", "MQNHATYPE_INSTANCE", "MQNHATYPE_GROUP", "MQNHATYPE_ALL"),
         ),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Final
 
 from ostler.command.admin.context import ApplicationStatus, ListenerStatus, ManagerStatus, ServiceStatus
 from ostler.command.admin.objects import date_and_time
+from ostler.command.status.replication_rows import manager_columns
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import QUEUE, Handle
@@ -16,6 +17,7 @@ from ostler.engine.unit_of_work import PREPARED
 from ostler.model import constants as mq
 from ostler.model.attributes import Value, find, to_text
 from ostler.model.definitions import Definition
+from ostler.model.replication import GroupStatus
 
 _MEGABYTE: Final = 1024 * 1024
 _FILE_MEGABYTES_DEFAULT: Final = 2_088_960
@@ -221,11 +223,15 @@ def service_row(status: ServiceStatus, definition: Definition | None) -> dict[st
     return row
 
 
-def manager_row(status: ManagerStatus, name: str, connections: int, about: str) -> dict[str, Value]:
+def manager_row(
+    status: ManagerStatus, name: str, connections: int, about: str, copies: GroupStatus | None = None
+) -> dict[str, Value]:
     """Returns QMSTATUS TYPE(QMGR), or only the attributes of the log with TYPE(LOG)."""
     row: dict[str, Value] = {"QMNAME": name, "TYPE": about, "STATUS": status.status}
     if about == "QMGR":
         row.update(_known(_process(status, connections)))
+        if copies is not None:
+            row.update(manager_columns(copies))
     row.update(_known(_log(status)))
     return row
 
@@ -251,7 +257,7 @@ def _log(status: ManagerStatus) -> dict[str, Value | None]:
         "CHKPTCNT": status.checkpoints,
         "REUSESZ": status.log_reusable_size,
     }
-    if status.log_type == "LINEAR":
+    if status.log_type != "CIRCULAR":
         row["CURRLOG"] = status.log_current_extent
         row["RECLOG"] = status.log_restart_extent
         row["MEDIALOG"] = status.log_media_extent
@@ -277,6 +283,7 @@ def _process(status: ManagerStatus, connections: int) -> dict[str, Value | None]
         "INSTNAME": status.installation_name,
         "INSTPATH": status.installation_path,
         "LDAPCONN": "INACTIVE",
+        "LONGPASS": status.longest_pass_microseconds,
         "STANDBY": "NOPERMIT",
         "STARTDA": started_date,
         "STARTTI": started_time,

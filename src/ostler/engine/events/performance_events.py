@@ -219,9 +219,9 @@ def on_refused(
     return [_event(engine, MANAGER_QUEUE, mq.MQCMD_Q_MGR_EVENT, reason, parameters)]
 
 
-def on_start(engine: Engine) -> list[Outgoing]:
-    """Queue Manager Active. There is no standby instance."""
-    return _start_stop(engine, mq.MQRC_Q_MGR_ACTIVE, mq.MQRQ_FAILOVER_NOT_PERMITTED)
+def on_start(engine: Engine, qualifier: i64 = mq.MQRQ_FAILOVER_NOT_PERMITTED, host_name: str = "") -> list[Outgoing]:
+    """Queue Manager Active. `qualifier` tells of other instances, or MQRQ_STANDBY_ACTIVATED: this one took over."""
+    return _start_stop(engine, mq.MQRC_Q_MGR_ACTIVE, qualifier, host_name)
 
 
 def on_stop(engine: Engine, at_once: bool) -> list[Outgoing]:
@@ -229,10 +229,12 @@ def on_stop(engine: Engine, at_once: bool) -> list[Outgoing]:
     return _start_stop(engine, mq.MQRC_Q_MGR_NOT_ACTIVE, mq.MQRQ_Q_MGR_STOPPING if at_once else mq.MQRQ_Q_MGR_QUIESCING)
 
 
-def _start_stop(engine: Engine, reason: i64, qualifier: i64) -> list[Outgoing]:
+def _start_stop(engine: Engine, reason: i64, qualifier: i64, host_name: str = "") -> list[Outgoing]:
     if engine.manager.attributes.get("STRSTPEV", mq.MQEVR_ENABLED) != mq.MQEVR_ENABLED:
         return []
     parameters: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, qualifier)]
+    if host_name:
+        parameters.append(String(mq.MQCACF_HOST_NAME, host_name[: mq.MQ_HOST_NAME_LENGTH]))
     return [_event(engine, MANAGER_QUEUE, mq.MQCMD_Q_MGR_EVENT, reason, parameters)]
 
 

@@ -26,6 +26,7 @@ from ostler.engine.message.message import (
     read_i32,
 )
 from ostler.model import constants as mq
+from ostler.model.errors import InvariantFailed
 
 # Flags of a slot: the message is not the first of its group, or not the first segment of its logical message.
 LATER_MESSAGE: Final = 0x400
@@ -78,7 +79,8 @@ class LogicalMessage:
 
     def remove(self, key: i64, seq: i64) -> None:
         part = self.parts.pop(self.position(key, seq))
-        assert part.seq == seq
+        if part.seq != seq:
+            raise InvariantFailed(f"A group has message {part.seq} in the place of {seq}")
         self.present_bytes -= part.length
         if not part.flags & mq.MQMF_SEGMENT:
             self.unsegmented -= 1

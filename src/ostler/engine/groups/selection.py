@@ -26,6 +26,7 @@ from ostler.engine.message.message import (
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, UNDER_CURSOR, GetRequest
 from ostler.engine.queue.matching import is_eligible, matches
 from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.reads import MessageRead, ReadPending
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, HAS_CURSOR, NONE, Slots
 from ostler.model import constants as mq
 
@@ -121,21 +122,24 @@ def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     last: i64 = request.scan_slot
     slot: i64 = slots.following(last) if last != NONE else _scan_start(request, slots)
     may_pause: bool = request.may_pause
-    while slot != NONE:
-        if may_pause and engine.work_left <= 0:
-            return pause(engine, request, queue, last)
-        engine.work_left -= 1
-        if (
-            not slots.flags[slot] & skipped
-            and (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
-            and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
-            and is_eligible(engine, request, queue, slot)
-            and matches(engine, request, queue, slot)
-            and _is_complete(engine, request, queue, slot)
-        ):
-            return slot
-        last = slot
-        slot = slots.following(slot)
+    try:
+        while slot != NONE:
+            if may_pause and engine.work_left <= 0:
+                return pause(engine, request, queue, last)
+            engine.work_left -= 1
+            if (
+                not slots.flags[slot] & skipped
+                and (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
+                and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
+                and is_eligible(engine, request, queue, slot)
+                and matches(engine, request, queue, slot)
+                and _is_complete(engine, request, queue, slot)
+            ):
+                return slot
+            last = slot
+            slot = slots.following(slot)
+    except ReadPending as pending:
+        return pause_for_read(engine, request, queue, pending.read, last)
     return NONE
 
 
@@ -152,6 +156,29 @@ def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
     waiters.begin_scan(request)
     engine.scans.add(request)
     engine.signal_owner()
+    return PAUSED
+
+
+def pause_for_read(engine: Engine, request: GetRequest, queue: Queue, read: MessageRead, last: i64) -> i64:
+    """Pause a request until a message is read, with a scan behind the slot examined last. The request waits meanwhile.
+
+    A request without a scan waits as if it had begun one: messages that arrive are not for it before those that are
+    there. Then it is tried again from the start.
+    """
+    waiters = queue.waiting
+    if request.kind != BY_SCAN:
+        waiters.remove(request)
+        request.plain_kind = request.kind
+        request.kind = BY_SCAN
+    if not request.waiting:
+        waiters.add(request)
+    request.scan_slot = last
+    if last != NONE:
+        queue.slots.flags[last] |= HAS_CURSOR
+    waiters.begin_scan(request)
+    request.is_reading = True
+    read.requests.append(request)
+    engine.signal_reader()
     return PAUSED
 
 
@@ -245,8 +272,10 @@ def _joinable(queue: Queue, segments: list[int], state: GroupState) -> list[int]
     joined: list[int] = []
     encoding: i64 = 0
     ccsid: i64 = 0
-    for slot in segments:
-        message = queue.load(slot)
+    index: i64 = 0
+    for message in queue.load_all(segments):
+        slot: i64 = segments[index]
+        index += 1
         if joined:
             if read_i32(message.md, CCSID_AT) != ccsid:
                 state.join_reason = mq.MQRC_INCONSISTENT_CCSIDS

@@ -12,6 +12,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.objects import delete, delete_queue
+from ostler.engine.outcomes import CloseOutcome
 from ostler.engine.pubsub import subscription_calls
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.queue.queue import Queue
@@ -24,7 +25,7 @@ MANAGED_NON_DURABLE: Final = "SYSTEM.MANAGED.NDURABLE."
 _MANAGED: Final = (MANAGED_DURABLE, MANAGED_NON_DURABLE)
 
 
-def close_subscription(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
+def close_subscription(engine: Engine, connection: Connection, handle: Handle, options: i64) -> CloseOutcome:
     """MQCLOSE of a subscription handle.
 
     A durable subscription is kept unless MQCO_REMOVE_SUB is given; others are removed.
@@ -37,18 +38,15 @@ def close_subscription(engine: Engine, connection: Connection, handle: Handle, o
         subscription_calls.count_unsubscribe_failed(engine, connection)
         raise
     is_removed: bool = not subscription.is_durable or choice == mq.MQCO_REMOVE_SUB
-    connection.after_lsn = 0
     connection.handles.pop(handle.number, None)
     statistics.count_close(engine, connection, handle)
     subscription_calls.count_unsubscribed(engine, connection, subscription.is_durable, is_removed)
     if subscription.is_removed:
-        return mq.MQRC_NONE
+        return CloseOutcome()
     if subscription.connection == connection.number:
         subscription.connection = 0
         subscription.connection_id = b""
-    if is_removed:
-        connection.after_lsn = end_subscription(engine, subscription)
-    return mq.MQRC_NONE
+    return CloseOutcome(0, end_subscription(engine, subscription) if is_removed else 0)
 
 
 def _closing_choice(subscription: Subscription, options: i64) -> i64:

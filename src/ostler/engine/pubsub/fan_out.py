@@ -1,7 +1,7 @@
 """Fan-out planning: selects the subscriptions that get a copy of a publication and builds the copies.
 
-Nothing is changed while planning, so that a publish can still fail as a whole. NPMSGDLV and PMSGDLV of the topic decide
-whether an undeliverable copy makes it fail.
+Nothing is changed while planning, so that a publish can still fail as a whole: the plan itself counts the copies for a
+queue that is nearly full. NPMSGDLV and PMSGDLV of the topic decide whether an undeliverable copy makes it fail.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
-from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, LOG_FULL, Engine
 from ostler.engine.events.reports import DEAD_LETTER_BYTES
 from ostler.engine.message.message import (
     BACKOUT_COUNT_AT,
@@ -111,10 +111,11 @@ class FanOutPlan:
         self.copies: list[Copy] = []
         self.recipients: list[Subscription] = []  # the subscriptions of `copies`, in the same order
         self.separate: list[SeparateCopy] = []
-        self.dead_letters: i64 = 0  # number of `separate` copies that go to the dead-letter queue
         self.matched: i64 = 0
         self.reason: i64 = 0
         self.own_bytes: i64 = 0  # properties and data that copies do not share with the publication
+        self.dead_letter_queue: Queue | None = None  # of copies that go there
+        self._counts: dict[int, int] | None = None  # of planned copies by queue id, once a queue is nearly full
         self._source: PropertySource | None = None
         self._answers: dict[str, bool] | None = None  # results of selectors, by selector text
 
@@ -133,6 +134,45 @@ class FanOutPlan:
             known = selector.matches(source)
             answers[selector.text] = known
         return known
+
+    def has_room(self, queue: Queue) -> bool:
+        """Return whether a queue takes one more copy, after those that are planned for it already."""
+        if queue.depth + len(self.copies) + len(self.separate) < queue.depth_max:
+            return True  # even if all of them were planned for this queue
+        counts = self._counts
+        if counts is None:
+            counts = self._count_copies()
+            self._counts = counts
+        return queue.depth + counts.get(queue.queue_id, 0) < queue.depth_max
+
+    def _count_copies(self) -> dict[int, int]:
+        counts: dict[int, int] = {}
+        for copy in self.copies:
+            counts[copy.queue.queue_id] = counts.get(copy.queue.queue_id, 0) + 1
+        for item in self.separate:
+            queue = item.queue if item.queue is not None else self.dead_letter_queue
+            if queue is not None:
+                counts[queue.queue_id] = counts.get(queue.queue_id, 0) + 1
+        return counts
+
+    def add_copy(self, copy: Copy, subscription: Subscription) -> None:
+        """Plan a copy that shares the log record of the publication."""
+        self.copies.append(copy)
+        self.recipients.append(subscription)
+        if copy.properties is not self.block:
+            self.own_bytes += len(copy.properties)
+        self._count(copy.queue)
+
+    def add_separate(self, item: SeparateCopy, queue: Queue, size_bytes: i64) -> None:
+        """Plan a copy with a log record of its own. `size_bytes` are its properties and data."""
+        self.separate.append(item)
+        self.own_bytes += size_bytes
+        self._count(queue)
+
+    def _count(self, queue: Queue) -> None:
+        counts = self._counts
+        if counts is not None:
+            counts[queue.queue_id] = counts.get(queue.queue_id, 0) + 1
 
 
 def highest_level(found: list[Subscription], highest: i64) -> i64:
@@ -178,11 +218,15 @@ def plan_copies(
         reason: i64 = plan_copy(engine, plan, subscription, False)
         if reason == 0 or plan_dead_letter(engine, plan, subscription, settings, reason):
             continue
-        if reason == mq.MQRC_RESOURCE_PROBLEM or settings.requires_delivery(
-            plan.is_persistent, subscription.is_durable
-        ):
-            plan.reason = mq.MQRC_PUBLICATION_FAILURE if reason != mq.MQRC_RESOURCE_PROBLEM else reason
+        is_short: bool = _lacks_resources(reason)
+        if is_short or settings.requires_delivery(plan.is_persistent, subscription.is_durable):
+            plan.reason = reason if is_short else mq.MQRC_PUBLICATION_FAILURE
             return
+
+
+def _lacks_resources(reason: i64) -> bool:
+    """Return True for a reason that has nothing to do with the subscription: the publish fails as a whole."""
+    return reason == LOG_FULL or reason == mq.MQRC_RESOURCE_PROBLEM
 
 
 def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_retained: bool) -> i64:
@@ -197,7 +241,7 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
     reason = check_admission(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
     if reason != 0:
         return reason
-    if queue.depth + queue.reserved >= queue.depth_max:
+    if not plan.has_room(queue):
         return mq.MQRC_Q_FULL
     # A temporary dynamic queue does not survive a restart, so its messages are never persistent.
     persistence: i64 = 1 if plan.is_persistent and not queue.is_temporary else 0
@@ -208,20 +252,13 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
         own = without_additions(own)
     elif subscription.user_data or is_retained:
         own = copy_block(own, subscription.user_data, is_retained)
-    queue.reserved += 1
     if style > mq.MQPSPROP_NONE and style != mq.MQPSPROP_MSGPROP:
         md, body = publication_headers.with_header(md, plan.body, plan.block, subscription, is_retained)
-        plan.separate.append(SeparateCopy(subscription, queue, md, own, body))
-        plan.own_bytes += len(own) + len(body)
-        return 0
-    if is_remote:
-        plan.separate.append(SeparateCopy(subscription, queue, md, own, plan.body))
-        plan.own_bytes += len(own) + len(plan.body)
-        return 0
-    plan.copies.append(Copy(queue, md, own))
-    plan.recipients.append(subscription)
-    if own is not plan.block:
-        plan.own_bytes += len(own)
+        plan.add_separate(SeparateCopy(subscription, queue, md, own, body), queue, len(own) + len(body))
+    elif is_remote:
+        plan.add_separate(SeparateCopy(subscription, queue, md, own, plan.body), queue, len(own) + len(plan.body))
+    else:
+        plan.add_copy(Copy(queue, md, own), subscription)
     return 0
 
 
@@ -233,33 +270,19 @@ def plan_dead_letter(
     Returns False if that queue cannot take it, or USEDLQ(NO) applies.
     """
     queue = engine.queues.get(engine.dead_letter_queue)
-    if queue is None or not settings.uses_dead_letters or reason == mq.MQRC_RESOURCE_PROBLEM:
+    if queue is None or not settings.uses_dead_letters or _lacks_resources(reason):
         return False
     if queue is subscription.queue or queue.is_temporary or not queue.put_allowed:
         return False
     size: i64 = len(plan.body) + DEAD_LETTER_BYTES
-    if queue.depth + queue.reserved >= queue.depth_max or check_admission(engine, queue, size, False) != 0:
+    if not plan.has_room(queue) or check_admission(engine, queue, size, False) != 0:
         return False
     md = plan.template.descriptor(engine, subscription, queue, 1 if plan.is_persistent else 0)
     item = SeparateCopy(subscription, None, md, plan.block, plan.body)
     item.reason = reason
-    plan.separate.append(item)
-    plan.dead_letters += 1
-    plan.own_bytes += size + len(plan.block)
-    queue.reserved += 1
+    plan.dead_letter_queue = queue
+    plan.add_separate(item, queue, size + len(plan.block))
     return True
-
-
-def release_reservations(engine: Engine, plan: FanOutPlan) -> None:
-    """Release the queue depth reserved while planning."""
-    for copy in plan.copies:
-        copy.queue.reserved = 0
-    for item in plan.separate:
-        queue = item.queue
-        if queue is not None:
-            queue.reserved = 0
-    if plan.dead_letters > 0:
-        engine.queues[engine.dead_letter_queue].reserved = 0
 
 
 def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
@@ -274,7 +297,7 @@ def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
         records: i64 = 1 + len(plan.separate)
         needed: i64 = len(plan.body) + records * JOURNAL_MARGIN_BYTES + count * _RECORD_BYTES + plan.own_bytes
         if engine.lacks_log_space(needed):
-            return mq.MQRC_RESOURCE_PROBLEM
+            return LOG_FULL
         if not has_checkpoint_space(engine, _file_bytes(plan, count)):
             return refuse_full_disk(engine)
     return 0

@@ -8,7 +8,7 @@ from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST
 from ostler.engine.core import RUNNING, Engine
 from ostler.engine.events.reports import own_descriptor
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies, release_reservations
+from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies
 from ostler.engine.pubsub.fan_out_delivery import deliver_plan
 from ostler.engine.pubsub.publication_properties import topic_block
 from ostler.engine.pubsub.publish import queue_to_retain
@@ -35,7 +35,6 @@ def publish_own(engine: Engine, topic: str, format: bytes, body: bytes, retains:
     stored = own_descriptor(engine, format, settings.priority, mq.MQPER_NOT_PERSISTENT)
     plan = FanOutPlan(stored, topic_block(topic), body)
     plan_copies(engine, plan, found, settings, mq.MQPMO_NONE, _NO_CONNECTION, PUBLISH_LEVEL_HIGHEST)
-    release_reservations(engine, plan)
     if plan.reason != 0 or check_capacity(engine, plan, _NO_UNIT) != 0:
         return False
     retaining: Queue | None = None

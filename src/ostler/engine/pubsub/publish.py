@@ -27,8 +27,9 @@ from ostler.engine.message.message import (
     REPORT_AT,
     patch_i32,
 )
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies, release_reservations
+from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies
 from ostler.engine.pubsub.fan_out_delivery import deliver_plan
 from ostler.engine.pubsub.publication_properties import publication_block
 from ostler.engine.pubsub.topic_settings import TopicSettings
@@ -60,9 +61,10 @@ def publish(
     properties: bytes,
     body: bytes,
     source: Handle | None,
+    publish_level: i64,
+    outcome: PutOutcome,
 ) -> i64:
-    """MQPUT on a topic handle. Same contract as `put.put` for a queue handle."""
-    connection.after_lsn = 0
+    """MQPUT on a topic handle. Returns 0, a warning or the reason for a refusal, perhaps LOG_FULL."""
     opened = handle.topic
     if opened is None or not handle.for_output:
         return mq.MQRC_HOBJ_ERROR if opened is None else mq.MQRC_NOT_OPEN_FOR_OUTPUT
@@ -99,8 +101,7 @@ def publish(
     )
     is_persistent: bool = persistence == 1
     plan = FanOutPlan(stored, publication_block(properties, opened.added), body)
-    plan_copies(engine, plan, opened.subscriptions, settings, options, connection.number, connection.publish_level)
-    release_reservations(engine, plan)
+    plan_copies(engine, plan, opened.subscriptions, settings, options, connection.number, publish_level)
     reason = plan.reason
     if reason == 0:
         reason = check_capacity(engine, plan, len(unit.entries) if unit is not None else _NO_UNIT)
@@ -111,8 +112,8 @@ def publish(
         return mq.MQRC_PUT_NOT_RETAINED
     lsn = deliver_plan(engine, plan, retaining, unit)
     if lsn != 0 and _is_synchronous(settings, options):
-        connection.after_lsn = lsn
-    connection.put_md = _returned_descriptor(stored, md, options)
+        outcome.after_lsn = lsn
+    outcome.md = _returned_descriptor(stored, md, options)
     opened.published += 1
     opened.published_ms = engine.wall_ms()
     count_put(engine, connection, handle, len(body), is_persistent)

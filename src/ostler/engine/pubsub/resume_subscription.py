@@ -51,7 +51,7 @@ def resume(
     made = open_handles(engine, connection, request, known, queue)
     if changes:
         try:
-            _change(engine, connection, known, changes)
+            made.after_lsn = _change(engine, known, changes)
         except MQError:
             close_object(engine, connection, made.handle, 0)
             if made.destination is not None:
@@ -131,15 +131,16 @@ def _alter(
     changes["ALTTIME"] = time
 
 
-def _change(engine: Engine, connection: Connection, known: Subscription, changes: dict[str, Value]) -> None:
+def _change(engine: Engine, known: Subscription, changes: dict[str, Value]) -> i64:
+    """Change a subscription. Returns the LSN that makes it durable, 0 if it is not to be durable."""
     attributes = dict(known.definition.attributes)
     attributes.update(changes)
     definition = Definition(ObjectType.SUB, known.name, attributes)
     if known.is_durable:
-        connection.after_lsn = change(engine, definition)
-    else:
-        known.configure(definition)
-        engine.topics.record_change(known)
+        return change(engine, definition)
+    known.configure(definition)
+    engine.topics.record_change(known)
+    return 0
 
 
 # -- creating and resuming --------------------------------------------------------------------------------------------

@@ -24,16 +24,15 @@ def retained_queue(engine: Engine) -> Queue | None:
     return engine.queues.get(RETAINED_QUEUE)
 
 
-def record_committed(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
+def record_committed(engine: Engine, queue: Queue, slot: i64, seq: i64, topic: str) -> None:
     """Make a committed publication the retained one of its topic. Its commit record removed the predecessor."""
-    before = _attach(engine, queue, slot, seq)
+    before = _attach(engine, slot, seq, topic)
     if before is not None and is_available(queue, before):
         apply.get(queue, before.slot)
 
 
-def _attach(engine: Engine, queue: Queue, slot: i64, seq: i64) -> RetainedSlot | None:
+def _attach(engine: Engine, slot: i64, seq: i64, topic: str) -> RetainedSlot | None:
     """Set the retained publication of the topic's node; returns the previous one."""
-    topic = topic_in(queue.load(slot).properties)
     if topic == "":
         return None  # an application put this message, it is no publication
     return engine.topics.retain(engine.topics.ensure(topic, engine.now_ms), RetainedSlot(slot, seq))
@@ -49,7 +48,7 @@ def find_replaced(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
         queue = entry.queue
         if not entry.is_put or not queue.keeps_retained or queue.deleted or queue.damaged:
             continue
-        topic = topic_in(queue.load(entry.slot).properties)
+        topic = unit.topics[entry.seq]
         if topic == "":
             continue
         if topic in last:
@@ -122,7 +121,7 @@ def rebuild(engine: Engine) -> None:
         found.append((queue.slots.seqs[slot], slot))
         slot = queue.slots.following(slot)
     for seq, slot_number in sorted(found):
-        before = _attach(engine, queue, slot_number, seq)
+        before = _attach(engine, slot_number, seq, topic_in(queue.load(slot_number).properties))
         if before is not None:
             _remove(engine, queue, before)
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.core import Engine
-from ostler.engine.message.message import EXPIRY_AT, patch_i32
+from ostler.engine.core import LOG_FULL, Engine, refusal
+from ostler.engine.message.message import EXPIRY_AT, Message, patch_i32
+from ostler.engine.outcomes import RetainedOutcome
 from ostler.engine.properties.property_control import selector_source
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copy, plan_dead_letter, release_reservations
+from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copy, plan_dead_letter
 from ostler.engine.pubsub.fan_out_delivery import deliver_plan
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_tree import TopicNode
+from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.reads import AHEAD_MESSAGES
 from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
@@ -22,44 +27,172 @@ from ostler.model.errors import MQError
 # Retained publications are republished at this level, so that subscriptions above it (SUBLEVEL) do not intercept them.
 _LEVEL: Final = 1
 _NO_LIMIT: Final = -1
+_NO_MATCH: Final = -1
+# With more retained publications in the tree they are delivered in slices, if the caller can wait.
+RETAINED_AT_ONCE: Final = 200
+# Costs in units of `Engine.work_left`.
+_NODE_COST: Final = 10
+_COPY_COST: Final = 100
 
 
-def send_retained(engine: Engine, subscription: Subscription) -> tuple[int, int]:
-    """Deliver all matching retained publications, or none. Returns their number and the LSN to wait for."""
+def send_retained(engine: Engine, subscription: Subscription) -> RetainedOutcome:
+    """Deliver all matching retained publications, or none."""
     if subscription.level > _LEVEL:
-        return 0, 0
+        return RetainedOutcome()
     nodes = engine.topics.retained_for(subscription)
     if not nodes:
-        return 0, 0
+        return RetainedOutcome()
     queue = retained.retained_queue(engine)
     if queue is None or queue.damaged or not queue.get_allowed:
-        raise MQError(mq.MQRC_RETAINED_MSG_Q_ERROR, "SYSTEM.RETAINED.PUB.QUEUE is missing, damaged or get-inhibited.")
+        raise _queue_error()
     unit = engine.new_unit_of_work()
-    sent = 0
+    sent: i64 = 0
     for node in nodes:
         reason: i64 = _send_one(engine, subscription, node, unit)
-        if reason > 0:
+        if reason != 0 and reason != _NO_MATCH:
             back_out_unit(engine, unit)
-            if reason == mq.MQRC_RESOURCE_PROBLEM:
-                raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
-            raise MQError(
-                mq.MQRC_RETAINED_NOT_DELIVERED,
-                f"{subscription.destination} cannot take the retained publication (reason {reason}).",
-            )
+            raise _delivery_error(subscription, reason)
         if reason == 0:
             sent += 1
-    return sent, commit_unit(engine, unit)
+    return RetainedOutcome(sent, commit_unit(engine, unit))
+
+
+def begin_retained(engine: Engine, subscription: Subscription) -> RetainedDelivery:
+    """Begin to deliver the matching retained publications in slices. It may be done already."""
+    delivery = RetainedDelivery(engine, subscription)
+    engine.begin_task(delivery)
+    return delivery
+
+
+@final
+class RetainedDelivery(EngineTask):
+    """Delivers retained publications to a subscription in slices, each a unit of work of its own.
+
+    The subscription receives new publications meanwhile. Those that are retained, too, are passed over here: the
+    subscriber has them already, and in the right order behind their predecessors.
+    """
+
+    def __init__(self, engine: Engine, subscription: Subscription) -> None:
+        super().__init__()
+        self.sent: i64 = 0
+        self.lsn: i64 = 0
+        self.failure: MQError | None = None
+        self._engine = engine
+        self._subscription = subscription
+        self._nodes: list[TopicNode] = []  # still to be visited, the next one at the end
+        self._is_deep = False
+        self._first_new_seq: i64 = 0
+        queue = retained.retained_queue(engine)
+        if queue is not None:
+            self._first_new_seq = queue.next_seq
+        if subscription.level <= _LEVEL and engine.topics.retained_count > 0:
+            start, self._is_deep = engine.topics.retained_start(subscription)
+            if start is not None:
+                self._nodes = [start]
+
+    def step(self) -> bool:
+        engine = self._engine
+        reads = engine.reads
+        was_deferring: bool = reads.is_deferring
+        unit: UnitOfWork | None = None
+        try:
+            while self._nodes and engine.work_left > 0 and self.failure is None:
+                if self._subscription.is_removed:
+                    self._nodes = []
+                    break
+                engine.work_left -= _NODE_COST
+                node = self._nodes[-1]
+                if self._is_for_us(node):
+                    reads.is_deferring = was_deferring
+                    message = self._load(node)
+                    reads.is_deferring = False  # from here on nothing may be left half done
+                    if message is not None:
+                        engine.work_left -= _COPY_COST
+                        if unit is None:
+                            unit = engine.new_unit_of_work()
+                        self._send(message, node, unit)
+                self._nodes.pop()
+                if self._is_deep and node.children is not None and node.retained_below > 0:
+                    self._nodes.extend(node.children.values())
+        except MQError as error:
+            self.failure = error
+        finally:
+            reads.is_deferring = False
+            if unit is not None:
+                lsn: i64 = commit_unit(engine, unit)
+                if lsn > self.lsn:
+                    self.lsn = lsn
+            reads.is_deferring = was_deferring
+        return not self._nodes or self.failure is not None
+
+    def _is_for_us(self, node: TopicNode) -> bool:
+        found = node.retained
+        if found is None or found.seq >= self._first_new_seq:
+            return False
+        topics = self._engine.topics
+        return not self._is_deep or topics.is_match(self._subscription, topics.topic_of(node))
+
+    def _load(self, node: TopicNode) -> Message | None:
+        """Load a retained publication, and with it those of the next nodes. Raises ReadPending."""
+        engine = self._engine
+        queue = retained.retained_queue(engine)
+        if queue is None or queue.damaged or not queue.get_allowed:
+            self.failure = _queue_error()
+            return None
+        found = node.retained
+        may_defer: bool = engine.reads.is_deferring
+        if found is not None and may_defer and retained.is_available(queue, found) and not queue.is_loaded(found.slot):
+            try:
+                queue.load_all(self._slots_ahead(queue, found.slot))
+            except (QueueFileDamaged, MQError, MemoryError):
+                engine.reads.is_deferring = False  # one of them cannot be read: read this one alone, and now
+        return retained.message_at(engine, node)
+
+    def _slots_ahead(self, queue: Queue, slot: i64) -> list[int]:
+        slots: list[int] = [slot]
+        index: i64 = len(self._nodes) - 2
+        while index >= 0 and len(slots) < AHEAD_MESSAGES:
+            found = self._nodes[index].retained
+            if found is not None and retained.is_available(queue, found) and not queue.is_loaded(found.slot):
+                slots.append(found.slot)
+            index -= 1
+        return slots
+
+    def _send(self, message: Message, node: TopicNode, unit: UnitOfWork) -> None:
+        reason: i64 = _send_message(self._engine, self._subscription, node, message, unit)
+        if reason == 0:
+            self.sent += 1
+        elif reason != _NO_MATCH:
+            self.failure = _delivery_error(self._subscription, reason)
+
+
+def _queue_error() -> MQError:
+    return MQError(mq.MQRC_RETAINED_MSG_Q_ERROR, "SYSTEM.RETAINED.PUB.QUEUE is missing, damaged or get-inhibited.")
+
+
+def _delivery_error(subscription: Subscription, reason: i64) -> MQError:
+    if reason == LOG_FULL or reason == mq.MQRC_RESOURCE_PROBLEM:
+        return refusal(reason)
+    return MQError(
+        mq.MQRC_RETAINED_NOT_DELIVERED,
+        f"{subscription.destination} cannot take the retained publication (reason {reason}).",
+    )
 
 
 def _send_one(engine: Engine, subscription: Subscription, node: TopicNode, unit: UnitOfWork) -> i64:
-    """Deliver one retained publication. Returns 0, a reason, or -1 if it does not match the subscription."""
+    """Deliver the retained publication of a node. Returns 0, a reason, or _NO_MATCH if there is none to deliver."""
     message = retained.message_at(engine, node)
-    if message is None:
-        return -1
+    return _NO_MATCH if message is None else _send_message(engine, subscription, node, message, unit)
+
+
+def _send_message(
+    engine: Engine, subscription: Subscription, node: TopicNode, message: Message, unit: UnitOfWork
+) -> i64:
+    """Deliver one retained publication. Returns 0, a reason, or _NO_MATCH if the subscription does not want it."""
     stored = message.md
     selector = subscription.selector
     if selector is not None and not selector.matches(selector_source(stored, message.body, message.properties)):
-        return -1
+        return _NO_MATCH
     expiry_ms: i64 = retained.expiry_at(engine, node)
     if expiry_ms != 0:
         left: i64 = (expiry_ms - engine.now_ms) // 100
@@ -68,7 +201,6 @@ def _send_one(engine: Engine, subscription: Subscription, node: TopicNode, unit:
     reason: i64 = plan_copy(engine, plan, subscription, True)
     if reason != 0 and plan_dead_letter(engine, plan, subscription, engine.topics.settings_at(node), reason):
         reason = 0
-    release_reservations(engine, plan)
     if reason == 0:
         reason = check_capacity(engine, plan, _NO_LIMIT)
     if reason == 0:

@@ -9,10 +9,13 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.objects import create_dynamic, define, delete_queue
+from ostler.engine.open import close_object
+from ostler.engine.outcomes import RetainedOutcome
 from ostler.engine.pubsub import resume_subscription, subscription_calls
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, MANAGED_NON_DURABLE, end_subscription
 from ostler.engine.pubsub.open_topic import check_enabled, check_node_limit, named_topic, require_on_topic
-from ostler.engine.pubsub.retained_delivery import send_retained
+from ostler.engine.pubsub.retained_delivery import RETAINED_AT_ONCE, begin_retained, send_retained
+from ostler.engine.pubsub.retained_delivery import RetainedDelivery as RetainedDelivery
 from ostler.engine.pubsub.subscribe_request import SubscribeRequest as SubscribeRequest
 from ostler.engine.pubsub.subscribe_request import SubscribeResult as SubscribeResult
 from ostler.engine.pubsub.subscribe_request import check_options, subscription_definition
@@ -25,16 +28,18 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import SUB
 from ostler.model.definitions import Definition
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 
 
 def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> SubscribeResult:
     """MQSUB. If it raises MQError, nothing has changed.
 
-    The reply must wait until `connection.after_lsn` is durable.
+    With `request.may_pause` the result may have a task: `finish_subscribe` must be called when it is done.
     """
     try:
         made = _subscribe(engine, connection, request)
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         subscription_calls.count_subscribe_failed(engine, connection)
         raise
@@ -44,7 +49,6 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
 
 def _subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> SubscribeResult:
     options: i64 = request.options
-    connection.after_lsn = 0
     engine.check_state(options & mq.MQSO_FAIL_IF_QUIESCING != 0)
     check_options(request)
     check_enabled(engine)
@@ -94,20 +98,45 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
         _check_group(engine, request, topic, destination)
     try:
         definition = subscription_definition(engine, connection, request, topic, destination, manager)
-        subscription = _register(engine, connection, definition, topic)
+        subscription, lsn = _register(engine, definition, topic)
     except MQError:
         if managed is not None:
             delete_queue(engine, managed)
         raise
+    delivery: RetainedDelivery | None = None
     if not options & (mq.MQSO_NEW_PUBLICATIONS_ONLY | mq.MQSO_PUBLICATIONS_ON_REQUEST):
         try:
-            lsn = send_retained(engine, subscription)[1]
+            if request.may_pause and engine.topics.retained_count > RETAINED_AT_ONCE:
+                delivery = begin_retained(engine, subscription)
+            else:
+                lsn = max(lsn, send_retained(engine, subscription).after_lsn)
         except MQError:
             end_subscription(engine, subscription)
             raise
-        if lsn > connection.after_lsn:
-            connection.after_lsn = lsn
-    return resume_subscription.open_handles(engine, connection, request, subscription, managed)
+    made = resume_subscription.open_handles(engine, connection, request, subscription, managed)
+    made.after_lsn = lsn
+    made.task = delivery
+    return made
+
+
+def finish_subscribe(engine: Engine, connection: Connection, made: SubscribeResult) -> None:
+    """Finish an MQSUB whose retained publications were delivered in slices; sets the LSN that its reply waits for.
+
+    If they could not be delivered, the subscription is removed and MQError is raised. Copies that were delivered to a
+    queue of the application stay there.
+    """
+    delivery = made.task
+    assert isinstance(delivery, RetainedDelivery)
+    delivery.check()
+    failure = delivery.failure
+    if failure is None:
+        made.after_lsn = max(made.after_lsn, delivery.lsn)
+        return
+    end_subscription(engine, made.subscription)
+    for handle in (made.destination, made.handle):
+        if handle is not None and connection.handles.get(handle.number) is handle:
+            close_object(engine, connection, handle, 0)
+    raise failure
 
 
 def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, user: str) -> Queue:
@@ -132,22 +161,27 @@ def _check_group(engine: Engine, request: SubscribeRequest, topic: str, destinat
             raise MQError(mq.MQRC_DUPLICATE_GROUP_SUB, f"The group has a subscription to {topic[:256]} already.")
 
 
-def _register(engine: Engine, connection: Connection, definition: Definition, topic: str) -> Subscription:
+def _register(engine: Engine, definition: Definition, topic: str) -> tuple[Subscription, int]:
+    """Add a subscription to the tree. Returns it, and the LSN that makes it durable if it is to be."""
     if definition.attributes["DURABLE"] == mq.MQSUB_DURABLE_YES:
-        connection.after_lsn = define(engine, definition)
-        return engine.topics.by_name[definition.name]
+        lsn = define(engine, definition)
+        return engine.topics.by_name[definition.name], lsn
     subscription = Subscription(definition, topic, engine.now_ms)
     engine.topics.add(subscription, engine.now_ms)
-    return subscription
+    return subscription, 0
 
 
-def request_publications(engine: Engine, connection: Connection, handle: Handle, action: i64, options: i64) -> int:
-    """MQSUBRQ: returns the number of retained publications sent, or raises MQRC_NO_RETAINED_MSG.
+def request_publications(
+    engine: Engine, connection: Connection, handle: Handle, action: i64, options: i64, may_pause: bool = False
+) -> RetainedOutcome:
+    """MQSUBRQ: send the retained publications of a subscription. Raises MQRC_NO_RETAINED_MSG if there are none.
 
-    The reply must wait until `connection.after_lsn` is durable.
+    With `may_pause` the outcome may have a task: `finish_request` must be called when it is done.
     """
     try:
-        sent = _request_publications(engine, connection, handle, action, options)
+        sent = _request_publications(engine, handle, action, options, may_pause)
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         subscription_calls.count_request(engine, connection, False)
         raise
@@ -155,8 +189,22 @@ def request_publications(engine: Engine, connection: Connection, handle: Handle,
     return sent
 
 
-def _request_publications(engine: Engine, connection: Connection, handle: Handle, action: i64, options: i64) -> int:
-    connection.after_lsn = 0
+def finish_request(subscription: Subscription, sent: RetainedOutcome) -> None:
+    """Finish an MQSUBRQ whose retained publications were delivered in slices, and its outcome. Raises MQError."""
+    delivery = sent.task
+    assert isinstance(delivery, RetainedDelivery)
+    delivery.check()
+    if delivery.failure is not None:
+        raise delivery.failure
+    if delivery.sent == 0:
+        raise MQError(mq.MQRC_NO_RETAINED_MSG, f"There is no retained publication for {subscription.topic[:256]}.")
+    sent.count = delivery.sent
+    sent.after_lsn = delivery.lsn
+
+
+def _request_publications(
+    engine: Engine, handle: Handle, action: i64, options: i64, may_pause: bool
+) -> RetainedOutcome:
     engine.check_state(options & mq.MQSRO_FAIL_IF_QUIESCING != 0)
     subscription = handle.subscription
     if subscription is None:
@@ -167,7 +215,11 @@ def _request_publications(engine: Engine, connection: Connection, handle: Handle
         raise MQError(mq.MQRC_ACTION_ERROR, "The only action is MQSR_ACTION_PUBLICATION.")
     if subscription.is_removed or 0 < subscription.ends_ms <= engine.now_ms:
         raise MQError(mq.MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} was removed or has expired.")
-    sent, connection.after_lsn = send_retained(engine, subscription)
-    if sent == 0:
+    if may_pause and engine.topics.retained_count > RETAINED_AT_ONCE:
+        outcome = RetainedOutcome()
+        outcome.task = begin_retained(engine, subscription)
+        return outcome
+    sent = send_retained(engine, subscription)
+    if sent.count == 0:
         raise MQError(mq.MQRC_NO_RETAINED_MSG, f"There is no retained publication for {subscription.topic[:256]}.")
     return sent

@@ -13,6 +13,7 @@ from ostler.engine.message.message import NULL_ID
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.pubsub.subscription import ENDS, GROUPED, Subscription
+from ostler.engine.task import EngineTask
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
@@ -46,6 +47,7 @@ class SubscribeRequest:
         self.application_data: str = ""
         self.level: i64 = 1
         self.alternate_user: str = ""
+        self.may_pause = False  # retained publications may be delivered in slices
         self.destination: Handle | None = None  # handle of an open queue; None for a managed subscription
 
 
@@ -59,6 +61,8 @@ class SubscribeResult:
         self.subscription = subscription
         self.is_resumed = False  # it existed before
         self.warning: i64 = 0
+        self.after_lsn: i64 = 0  # the reply waits until the journal is durable up to here
+        self.task: EngineTask | None = None  # the reply waits for it, too
 
 
 def check_options(request: SubscribeRequest) -> None:

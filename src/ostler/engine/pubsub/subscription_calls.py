@@ -1,6 +1,6 @@
 """Counters of MQSUB, MQSUBRQ, MQCLOSE of subscriptions, MQCB, MQCTL and MQSTAT.
 
-A call that failed because the journal is full is tried again and not counted.
+A call that failed because the journal is full (LogFull) is tried again and not counted.
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ def _add_subscribed(topics: TopicCounters, made: SubscribeResult, is_altered: bo
 
 
 def count_subscribe_failed(engine: Engine, connection: Connection) -> None:
-    if not engine.journal_full:
-        connection.counters.topic_counters().subs_failed += 1
-        engine.counters.topic_counters().subs_failed += 1
+    connection.counters.topic_counters().subs_failed += 1
+    engine.counters.topic_counters().subs_failed += 1
 
 
 def count_unsubscribed(engine: Engine, connection: Connection, is_durable: bool, is_removed: bool) -> None:
@@ -82,7 +81,7 @@ def count_request(engine: Engine, connection: Connection, is_done: bool) -> None
     if is_done:
         connection.counters.topic_counters().subrqs += 1
         engine.counters.topic_counters().subrqs += 1
-    elif not engine.journal_full:
+    else:
         connection.counters.topic_counters().subrqs_failed += 1
         engine.counters.topic_counters().subrqs_failed += 1
 

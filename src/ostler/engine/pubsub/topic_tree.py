@@ -435,7 +435,7 @@ class TopicTree:
         found: list[TopicNode] = []
         if self.retained_count == 0:
             return found
-        start, rest = self._retained_start(subscription)
+        start, rest = self.retained_start(subscription)
         if start is None:
             return found
         if not rest:
@@ -451,7 +451,7 @@ class TopicTree:
                 waiting.extend([each for each in node.children.values() if each.retained_below > 0])
         return found
 
-    def _retained_start(self, subscription: Subscription) -> tuple[TopicNode | None, bool]:
+    def retained_start(self, subscription: Subscription) -> tuple[TopicNode | None, bool]:
         """Return the node below which all topics of a subscription are, and whether to search its descendants."""
         if subscription.is_character_wild:
             prefix = self.by_character.compiled[subscription.identifier].prefix

@@ -11,7 +11,7 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.engine import apply
-from ostler.engine.core import JOURNAL_MARGIN_BYTES, NO_LIMIT, Engine
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, LOG_FULL, NO_LIMIT, Engine
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import reports, triggers
 from ostler.engine.journal_records import append_put
@@ -31,6 +31,7 @@ from ostler.engine.queue.matching import is_eligible, load_charged, matches_opti
 from ostler.engine.queue.outbox import find_destination, post
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.reads import ReadPending
 from ostler.engine.queue.retrieval import fail_request, finish_get, property_control, satisfy, try_satisfy
 from ostler.engine.queue.slots import GROUPED, NONE, PERSISTENT
 from ostler.engine.queue.transmission import transmission_message
@@ -38,11 +39,11 @@ from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, reclai
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, DiskFull
-from ostler.model.errors import MQError
+from ostler.model.errors import InvariantFailed, MQError
 
 
 def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> i64:
-    """Return 0 when the queue can take a message of this size now, or the reason why not.
+    """Return 0 when the queue can take a message of this size now, or the reason why not, perhaps LOG_FULL.
 
     Messages beyond the queue's buffers may be written to its file first.
     """
@@ -66,7 +67,7 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
         if not has_checkpoint_space(engine, size_bytes):
             return refuse_full_disk(engine)
         if engine.lacks_log_space(size_bytes + JOURNAL_MARGIN_BYTES):
-            return mq.MQRC_RESOURCE_PROBLEM
+            return LOG_FULL
     return 0
 
 
@@ -190,6 +191,8 @@ def _hand_over(engine: Engine, queue: Queue, message: Message, request: GetReque
 def end_answering(engine: Engine) -> None:
     """Close a section that began with `engine.answering += 1`; the outermost one delivers the outbox."""
     engine.answering -= 1
+    if engine.answering < 0:
+        raise InvariantFailed("A request has been answered that was not being answered")
     if engine.outbox and engine.answering == 0:
         _deliver_outbox(engine)
 
@@ -212,8 +215,9 @@ def serve_waiting(engine: Engine, queue: Queue, slot: i64, message: Message) -> 
             _serve_plain(engine, queue, message.md)
             if not is_over and queue.has_available(slot, message.seq):
                 queue.offers.append(offer)
-                engine.offering[queue.queue_id] = queue
-                engine.signal_owner()
+                if not queue.is_offer_read:
+                    engine.offering[queue.queue_id] = queue
+                    engine.signal_owner()
     else:
         _serve_plain(engine, queue, message.md)
     end_answering(engine)
@@ -249,7 +253,7 @@ def resume_offers(engine: Engine) -> None:
         while queue.offers and _offer_to_groups(engine, queue, queue.offers[0]):
             queue.offers.popleft()
             engine.work_left -= 1
-        if queue.offers:
+        if queue.offers and not queue.is_offer_read:
             engine.offering[number] = queue
         end_answering(engine)
         return
@@ -263,7 +267,7 @@ def _offer_to_groups(engine: Engine, queue: Queue, offer: Offer) -> bool:
             return True
         source = offer.source
         if source is None:
-            if engine.work_left <= 0:
+            if engine.work_left <= 0 or not _load_offered(engine, queue, slot):
                 return False
             message = load_charged(engine, queue, slot)
             source = selector_source(message.md, message.body, message.properties)
@@ -294,6 +298,24 @@ def _offer_to_groups(engine: Engine, queue: Queue, offer: Offer) -> bool:
         # There is no descriptor or memory to read the message with. Its put is done; the offer is continued later.
         engine.work_left = 0
         return False
+    return True
+
+
+def _load_offered(engine: Engine, queue: Queue, slot: i64) -> bool:
+    """Load a message that is offered. Returns False when it must be read: then its offer is continued afterwards."""
+    reads = engine.reads
+    if queue.slots.resident[slot] is not None or not reads.has_reader:
+        return True
+    reads.is_deferring = True
+    try:
+        queue.load(slot)
+    except ReadPending as pending:
+        pending.read.is_offering = True
+        queue.is_offer_read = True
+        engine.signal_reader()
+        return False
+    finally:
+        reads.is_deferring = False
     return True
 
 
@@ -380,8 +402,6 @@ def flush_outbox(engine: Engine) -> None:
 
 
 def _deliver_outbox(engine: Engine) -> None:
-    # The verb that led here is done: a journal without room for these messages must not make it fail.
-    was_full = engine.journal_full
     while engine.outbox:
         postings = engine.outbox
         engine.outbox = []
@@ -391,7 +411,6 @@ def _deliver_outbox(engine: Engine) -> None:
             reason: i64 = _deliver_own(engine, item, posting.unit)
             if reason != 0:
                 put_on_dead_letter_queue(engine, item, reason, posting.unit)
-    engine.journal_full = was_full
 
 
 def _deliver_own(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None) -> i64:
@@ -410,7 +429,7 @@ def _deliver_own(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None
     reason: i64 = check_admission(engine, target, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
         deliver(engine, target, md, properties, body, unit)
-    return reason
+    return mq.MQRC_RESOURCE_PROBLEM if reason == LOG_FULL else reason
 
 
 def put_on_dead_letter_queue(engine: Engine, item: reports.Outgoing, reason: i64, unit: UnitOfWork | None) -> bool:

@@ -29,7 +29,7 @@ class ExpiryScan:
         self._slot = 0
 
     def step(self) -> bool:
-        """Scan one bounded slice. Returns True when there is more."""
+        """Scan one bounded slice. Returns True when there is more. ReadPending: call again when the read is made."""
         left: i64 = _SLOTS_PER_STEP
         queues: i64 = _QUEUES_PER_STEP
         while self._queues and left > 0 and queues > 0:

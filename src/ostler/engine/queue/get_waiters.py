@@ -15,6 +15,7 @@ from ostler.engine.queue.get_request import (
     BY_BOTH,
     BY_CORRELATION_ID,
     BY_MESSAGE_ID,
+    BY_SCAN,
     GROUP_OPTIONS,
     UNDER_CURSOR,
     GetRequest,
@@ -162,6 +163,10 @@ class GetWaiters:
         self.selective -= 1
         self.end_scan(request)
         request.scan_slot = NONE  # it is no longer moved when the message there is removed
+        request.is_reading = False
+        if request.plain_kind != BY_SCAN:
+            request.kind = request.plain_kind
+            request.plain_kind = BY_SCAN
         group = request.group
         assert group is not None
         request.group = None

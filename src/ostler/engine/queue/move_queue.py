@@ -21,7 +21,7 @@ from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.disk import DiskFull
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 
 # Besides the message the journal holds the heads of its put and of the get that takes it off the source queue.
 _RECORDS_BYTES_PER_MESSAGE = 512
@@ -86,7 +86,7 @@ def _check_fit(engine: Engine, source: Queue, target: Queue) -> None:
             logged_bytes += message.size_bytes() + _RECORDS_BYTES_PER_MESSAGE
         slot = source.slots.following(slot)
     if engine.lacks_log_space(logged_bytes + JOURNAL_MARGIN_BYTES):
-        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log has no room for all messages at once.")
+        raise LogFull("The recovery log has no room for all messages at once.")
 
 
 def _move_all(engine: Engine, source: Queue, target: Queue, unit: UnitOfWork) -> None:

@@ -13,8 +13,17 @@ from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Mess
 from ostler.engine.queue.get_waiters import GetWaiters, Offer
 from ostler.engine.queue.performance import PerformanceState
 from ostler.engine.queue.queue_file import QueueFile, QueueFileDamaged
+from ostler.engine.queue.reads import (
+    AHEAD_BYTES,
+    AHEAD_MESSAGES,
+    FetchedMessages,
+    MessageRead,
+    PendingReads,
+    ReadPending,
+)
 from ostler.engine.queue.slots import (
     AVAILABLE,
+    FREE,
     GROUPED,
     HAS_CURSOR,
     NONE,
@@ -30,6 +39,7 @@ from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage
 from ostler.model.counters import Counts, QueueCounters, queue_counts
 from ostler.model.definitions import Definition
+from ostler.model.errors import InvariantFailed
 
 if TYPE_CHECKING:
     from ostler.engine.handle import Handle
@@ -38,6 +48,8 @@ if TYPE_CHECKING:
 SPILL_BATCH_BYTES: Final = 256 * 1024
 LONG_MESSAGE_BYTES: Final = SPILL_BATCH_BYTES
 _LAST_READ_BYTES_MAX: Final = 64 * 1024
+_AHEAD_AGAIN: Final = AHEAD_MESSAGES // 4
+_NO_SLOTS: Final[list[int]] = []
 PRIORITY_HIGHEST: Final = 9
 # Its messages are the retained publications.
 RETAINED_QUEUE: Final = "SYSTEM.RETAINED.PUB.QUEUE"
@@ -67,6 +79,7 @@ class Queue:
         self.reserve = reserve
         self.waiting = GetWaiters()
         self.offers: deque[Offer] = deque()  # messages not yet offered to all waiting requests with selectors, in order
+        self.is_offer_read = False  # the first of them goes on when its message has been read
         self.counters = QueueCounters()
         self.groups: dict[bytes, MessageGroup] = {}  # of available messages, by group id
         self.performance = PerformanceState()
@@ -93,6 +106,9 @@ class Queue:
         self.spill_prune_at: i64 = 256
         # The message last read from the file: a get by identifier reads it to compare, and then takes it.
         self.last_read: Message | None = None
+        self.reads = PendingReads()
+        self.fetched: FetchedMessages | None = None  # messages read ahead or for a verb that is to be called again
+        self.stored_bytes: i64 = 0  # of all messages in the file
         self.spilled_lsn: i64 = 0  # highest `visible_lsn` of the messages in the file
         # Persistent messages changed since the last snapshot, and the LSN that it reflects.
         self.changed = False
@@ -112,7 +128,6 @@ class Queue:
         self.pending_delete = False
         self.keeps_retained: bool = definition.name == RETAINED_QUEUE
         self.is_needed = False  # by running channels, which do not have it open; it must not be deleted
-        self.reserved: i64 = 0  # copies of the publication that is being made
         self.deleted = False
         self.damaged = ""
         # Triggering.
@@ -270,6 +285,7 @@ class Queue:
     def record_saved(self, slot: i64, message: Message, extent: i64) -> None:
         """Record the extent of a message that was only in memory so far."""
         self.slots.extents[slot] = extent
+        self.stored_bytes += extent_length(extent)
         if self.slots.flags[slot] & PERSISTENT:
             self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
 
@@ -282,6 +298,11 @@ class Queue:
             self.resident_bytes_nonpersistent -= size
             if size >= LONG_MESSAGE_BYTES:
                 self._count_long_bytes(-size)
+        if self.resident_bytes_persistent < 0 or self.resident_bytes_nonpersistent < 0:
+            raise InvariantFailed(
+                f"Queue {self.name}: {self.resident_bytes_persistent} persistent and "
+                f"{self.resident_bytes_nonpersistent} other bytes are in memory"
+            )
 
     def _count_long_bytes(self, change_bytes: i64) -> None:
         self.long_bytes += change_bytes
@@ -296,22 +317,171 @@ class Queue:
         return self.slots.seqs[slot] == seq and self.slots.state(slot) == AVAILABLE
 
     def load(self, slot: i64) -> Message:
-        """Return the message of a slot, from memory or from the file."""
+        """Return the message of a slot, from memory or from the file. Raises ReadPending, see `reads`."""
         message = self.slots.resident[slot]
-        if message is None:
-            message = self.last_read
-            if message is not None and message.seq == self.slots.seqs[slot]:
-                message.visible_lsn = self.spilled_lsn
-                return message
-            message = self.file.read(self.slots.extents[slot])
-            if message.seq != self.slots.seqs[slot]:
-                raise QueueFileDamaged(
-                    f"{self.file.path}: found message {message.seq} where {self.slots.seqs[slot]} was expected"
-                )
-            message.visible_lsn = self.spilled_lsn
-            self.counters.spill_reads += 1
+        return message if message is not None else self._load_stored(slot)
+
+    def _load_stored(self, slot: i64) -> Message:
+        seq: i64 = self.slots.seqs[slot]
+        message = self.last_read
+        if message is None or message.seq != seq:
+            message = self._fetched_message(seq)
+            if message is None:
+                if self.reads.is_deferring:
+                    is_ahead: bool = self.reads.is_ahead and self.slots.state(slot) == AVAILABLE
+                    raise ReadPending(self._begin_read([slot], slot if is_ahead else NONE))
+                message = self.file.read(self.slots.extents[slot])
+                self._check_read(message, seq)
+            elif self.reads.is_ahead and self.fetched is not None:
+                self._read_ahead(self.fetched, slot)
             self.last_read = message if len(message.body) <= _LAST_READ_BYTES_MAX else None
+        message.visible_lsn = self.spilled_lsn
         return message
+
+    def is_loaded(self, slot: i64) -> bool:
+        """Return True when `load` need not read the file."""
+        fetched = self.fetched
+        return self.slots.resident[slot] is not None or (
+            fetched is not None and self.slots.seqs[slot] in fetched.messages
+        )
+
+    def _check_read(self, message: Message, seq: i64) -> None:
+        if message.seq != seq:
+            raise QueueFileDamaged(f"{self.file.path}: found message {message.seq} where {seq} was expected")
+        self.counters.spill_reads += 1
+
+    def _fetched_message(self, seq: i64) -> Message | None:
+        fetched = self.fetched
+        if fetched is None:
+            return None
+        failure = fetched.failures.pop(seq, None)
+        if failure is not None:
+            raise failure
+        return fetched.messages.get(seq)
+
+    def load_all(self, slots: list[int]) -> list[Message]:
+        """Return the messages of several slots. Raises ReadPending for all of them together."""
+        if self.reads.is_deferring:
+            stored: list[int] = []
+            is_missing = False
+            for slot in slots:
+                if self.slots.resident[slot] is None:
+                    stored.append(slot)
+                    if self._fetched_message(self.slots.seqs[slot]) is None:
+                        is_missing = True
+            if is_missing:
+                raise ReadPending(self._begin_read(stored, NONE))
+        return [self.load(slot) for slot in slots]
+
+    def _begin_read(self, needed: list[int], ahead_of: i64) -> MessageRead:
+        """Return the read of some slots: one that is under way already, or a new one for the engine's owner."""
+        fetched = self.fetched
+        if fetched is None:
+            fetched = FetchedMessages()
+            self.fetched = fetched
+        slots = self.slots
+        if len(needed) == 1:
+            under_way = fetched.reading.get(slots.seqs[needed[0]])
+            if under_way is not None:
+                return under_way
+        else:
+            needed = [slot for _, slot in sorted([(slots.extents[slot], slot) for slot in needed])]
+        ahead = self._slots_ahead(fetched, ahead_of) if ahead_of != NONE else _NO_SLOTS
+        return self._want_read(fetched, needed, ahead)
+
+    def _want_read(self, fetched: FetchedMessages, needed: list[int], ahead: list[int]) -> MessageRead:
+        read = MessageRead(self.queue_id, self.file)
+        read.needed = len(needed)
+        for slot in needed:
+            self._add_to_read(read, fetched, slot)
+        for slot in ahead:
+            self._add_to_read(read, fetched, slot)
+        self.reads.wanted.append(read)
+        return read
+
+    def _read_ahead(self, fetched: FetchedMessages, slot: i64) -> None:
+        """Have the next messages read in time, when few are left of those read before."""
+        if len(fetched.messages) <= _AHEAD_AGAIN and not fetched.reading:
+            ahead = self._slots_ahead(fetched, slot)
+            if ahead:
+                self._want_read(fetched, _NO_SLOTS, ahead)
+
+    def _slots_ahead(self, fetched: FetchedMessages, slot: i64) -> list[int]:
+        """Return the slots behind one whose messages must be read, in the order of delivery and within the limits."""
+        slots = self.slots
+        found: list[int] = []
+        left_bytes: i64 = AHEAD_BYTES
+        left: i64 = AHEAD_MESSAGES
+        slot = slots.following(slot)
+        while slot != NONE and left > 0:
+            left -= 1
+            seq: i64 = slots.seqs[slot]
+            if slots.resident[slot] is None and seq not in fetched.reading and seq not in fetched.messages:
+                left_bytes -= extent_length(slots.extents[slot])
+                if left_bytes < 0:
+                    break
+                found.append(slot)
+            slot = slots.following(slot)
+        return found
+
+    def _add_to_read(self, read: MessageRead, fetched: FetchedMessages, slot: i64) -> None:
+        seq: i64 = self.slots.seqs[slot]
+        read.add(slot, seq, self.slots.extents[slot])
+        fetched.reading[seq] = read
+
+    def end_read(self, read: MessageRead) -> None:
+        """Keep the messages of a read that is made, as far as they are still on the queue."""
+        fetched = self.fetched
+        assert fetched is not None
+        kept: list[Message] = []
+        index: i64 = 0
+        while index < len(read.slots):
+            slot: i64 = read.slots[index]
+            seq: i64 = read.seqs[index]
+            if fetched.reading.get(seq) is read:
+                del fetched.reading[seq]
+            is_there: bool = (
+                slot < len(self.slots.resident)
+                and self.slots.seqs[slot] == seq
+                and self.slots.extents[slot] == read.extents[index]
+                and self.slots.state(slot) != FREE
+            )
+            if is_there:
+                try:
+                    message = read.found[index]
+                    if message is not None:
+                        self._check_read(message, seq)
+                        kept.append(message)
+                    elif index < read.needed and read.failure is not None:
+                        fetched.failures[seq] = read.failure
+                except QueueFileDamaged as damage:
+                    fetched.failures[seq] = damage
+            index += 1
+        self.reads.keep(self.queue_id, fetched, kept)
+
+    def forget_messages(self) -> None:
+        """Begin with no messages, after all of them were removed from the file."""
+        self.slots = Slots()
+        self.groups = {}
+        self.offers.clear()
+        self.depth = 0
+        self.expiring = 0
+        self.spill = []
+        self.spill_bytes = 0
+        self.stored_bytes = 0
+        self.resident_bytes_persistent = 0
+        self.unsaved_bytes = 0
+        self.resident_bytes_nonpersistent = 0
+        self.release_long_messages()
+        self.drop_fetched()
+
+    def drop_fetched(self) -> None:
+        """Forget messages that were read: the queue was cleared or deleted."""
+        fetched = self.fetched
+        if fetched is not None:
+            self.reads.drop(self.queue_id, fetched)
+            fetched.failures = {}
+        self.last_read = None
 
     def release(self, slot: i64) -> None:
         """Free slot, memory and extent of a message that is gone for good."""
@@ -327,11 +497,16 @@ class Queue:
         if extent != NONE:
             self.file.release(extent)
             self.reserve.freed_bytes += extent_length(extent)
+            self.stored_bytes -= extent_length(extent)
             self.last_read = None
+            if self.fetched is not None:
+                self.reads.forget(self.fetched, slots.seqs[slot])
         elif message is not None and slots.flags[slot] & PERSISTENT:
             self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
         if slots.expiries[slot] != 0:
             self.expiring -= 1
+            if self.expiring < 0:
+                raise InvariantFailed(f"Queue {self.name}: {self.expiring} messages expire")
         if slots.flags[slot] & PERSISTENT:
             self.changed = True
         slots.release(slot)

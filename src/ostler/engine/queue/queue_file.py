@@ -27,6 +27,8 @@ PAGE_BYTES: Final = 4096
 RECORD_HEADER_BYTES: Final = 32
 _MAGIC: Final = 0x524D514F  # "OQMR"
 _READ_SEPARATELY_BYTES: Final = 256 * 1024
+# Messages with at most this much between them are read at once.
+_GAP_BYTES: Final = 4096
 
 # Marks of segments that a snapshot refers to.
 _IN_SNAPSHOT: Final = 1
@@ -58,7 +60,7 @@ class OpenFiles:
         """Close the least needed file. Returns False when none can be closed."""
         chosen: QueueFile | None = None
         for each in self.open:
-            if each.is_pinned:
+            if each.is_pinned or each.readers > 0:
                 continue
             if chosen is None or each.is_evicted_before(chosen):
                 chosen = each
@@ -77,6 +79,8 @@ class QueueFile:
         self.file: File | None = None
         self.used: i64 = 0  # last time, by the clock of `OpenFiles`
         self.is_pinned = False  # while another thread forces it
+        self.readers: i64 = 0  # reads that other threads make
+        self._left_open: list[File] = []  # files that were closed meanwhile: the last reader closes them
         self.is_dirty = False  # it has unforced writes
         self.failure = ""  # of a force: what was written stays uncertain for good
         self.was_opened = False
@@ -170,6 +174,18 @@ class QueueFile:
         while segment <= last:
             self.live[segment] -= 1
             if self.live[segment] == 0:
+                if segment != self.current:
+                    self._free_if_unmarked(segment)
+                elif self.marks[segment] == 0:
+                    self.fill = 0
+            segment += 1
+
+    def release_all(self) -> None:
+        """Free the extents of all messages: they are gone for good."""
+        segment: i64 = 0
+        while segment < len(self.live):
+            if self.live[segment] != 0:
+                self.live[segment] = 0
                 if segment != self.current:
                     self._free_if_unmarked(segment)
                 elif self.marks[segment] == 0:
@@ -341,15 +357,73 @@ class QueueFile:
         self.is_dirty = True  # set after the write, which a force under way meanwhile need not have covered
 
     def read(self, extent: i64) -> Message:
-        offset: i64 = extent_offset(extent)
-        length: i64 = extent_length(extent)
+        """Read a message. Raises QueueFileDamaged when there is none or it cannot be read."""
+        return self._read_from(self._open_to_read(), extent)
+
+    def _open_to_read(self) -> File:
         try:
-            file = self.open_file()
+            return self.open_file()
         except DescriptorsExhausted as exhausted:
             raise MQError(mq.MQRC_RESOURCE_PROBLEM, str(exhausted)) from None
+
+    def begin_read(self) -> File:
+        """Return the file for reads by another thread. It stays open until `end_read`."""
+        file = self._open_to_read()
+        self.readers += 1
+        return file
+
+    def end_read(self) -> None:
+        self.readers -= 1
+        if self.readers == 0 and self._left_open:
+            for file in self._left_open:
+                file.close()
+            self._left_open = []
+
+    def read_many(self, file: File, extents: list[int], needed: i64) -> list[Message | None]:
+        """Read messages, those that lie next to each other at once. The engine need not stand still.
+
+        The first `needed` ones raise QueueFileDamaged as `read` does; of the others None is returned then.
+        """
+        found: list[Message | None] = []
+        index: i64 = 0
+        while index < len(extents):
+            first: i64 = extents[index]
+            start: i64 = extent_offset(first)
+            end: i64 = start + extent_length(first)
+            last: i64 = index + 1
+            while last < len(extents) and end - start < _READ_SEPARATELY_BYTES:
+                following: i64 = extents[last]
+                offset: i64 = extent_offset(following)
+                if offset < end or offset > end + _GAP_BYTES or extent_length(following) > _READ_SEPARATELY_BYTES:
+                    break
+                end = offset + extent_length(following)
+                last += 1
+            try:
+                if last == index + 1:
+                    found.append(self._read_from(file, first))
+                else:
+                    data = _read_at(file, start, end - start)
+                    while index < last:
+                        at: i64 = extent_offset(extents[index]) - start
+                        length: i64 = extent_length(extents[index])
+                        found.append(self._decode(data[at : at + length], start + at, length))
+                        index += 1
+            except QueueFileDamaged:
+                if len(found) < needed:
+                    raise
+                while len(found) < last:
+                    found.append(None)
+            index = last
+        return found
+
+    def _read_from(self, file: File, extent: i64) -> Message:
+        offset: i64 = extent_offset(extent)
+        length: i64 = extent_length(extent)
         if length > _READ_SEPARATELY_BYTES:
             return self._read_long(file, offset, length)
-        data = file.read_at(offset, length)
+        return self._decode(_read_at(file, offset, length), offset, length)
+
+    def _decode(self, data: bytes, offset: i64, length: i64) -> Message:
         if len(data) != length or read_i32_le(data, 0) != _MAGIC or i64(read_i32_le(data, 4)) != length:
             raise QueueFileDamaged(f"{self.path}: no message at offset {offset}, where {length} bytes were expected")
         checksum: i64 = crc32(memoryview(data)[16:])
@@ -365,14 +439,14 @@ class QueueFile:
 
     def _read_long(self, file: File, offset: i64, length: i64) -> Message:
         """Read a long message. Its data is read separately, to save a copy."""
-        head = file.read_at(offset, RECORD_HEADER_BYTES + MD_BYTES)
+        head = _read_at(file, offset, RECORD_HEADER_BYTES + MD_BYTES)
         is_one: bool = len(head) == RECORD_HEADER_BYTES + MD_BYTES and read_i32_le(head, 0) == _MAGIC
         properties_bytes: i64 = read_i64_le(head, 16) if is_one else -1
         body_at: i64 = RECORD_HEADER_BYTES + MD_BYTES + properties_bytes
         if not is_one or i64(read_i32_le(head, 4)) != length or properties_bytes < 0 or body_at > length:
             raise QueueFileDamaged(f"{self.path}: no message at offset {offset}, where {length} bytes were expected")
-        properties = file.read_at(offset + RECORD_HEADER_BYTES + MD_BYTES, properties_bytes)
-        body = file.read_at(offset + body_at, length - body_at)
+        properties = _read_at(file, offset + RECORD_HEADER_BYTES + MD_BYTES, properties_bytes)
+        body = _read_at(file, offset + body_at, length - body_at)
         checksum: i64 = crc32(body, crc32(properties, crc32(memoryview(head)[16:])))
         if len(body) != length - body_at or read_i64_le(head, 8) != checksum:
             raise QueueFileDamaged(f"{self.path}: the message at offset {offset} does not match its checksum")
@@ -442,7 +516,10 @@ class QueueFile:
         if file is not None:
             self.file = None
             self.files.open.remove(self)
-            file.close()
+            if self.readers > 0:
+                self._left_open.append(file)
+            else:
+                file.close()
 
     def reset(self) -> None:
         """Begin with an empty file, after the old one was removed."""
@@ -460,6 +537,14 @@ class QueueFile:
 
     def size_bytes(self) -> i64:
         return len(self.live) * SEGMENT_BYTES
+
+
+def _read_at(file: File, offset: i64, length: i64) -> bytes:
+    """Read bytes of a message. A device that cannot is damage of the file."""
+    try:
+        return file.read_at(offset, length)
+    except DiskFailed as failed:
+        raise QueueFileDamaged(str(failed)) from None
 
 
 def _add_record(parts: list[bytes], message: Message, length: i64) -> None:

@@ -44,7 +44,8 @@ from ostler.engine.queue.matching import token_of
 from ostler.engine.queue.outbox import post
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
-from ostler.engine.queue.selection import select
+from ostler.engine.queue.reads import ReadPending
+from ostler.engine.queue.selection import select, select_loaded
 from ostler.engine.queue.slots import AVAILABLE, HAS_CURSOR, LOCKED, NONE, PERSISTENT
 from ostler.engine.statistics import count_browse, count_get, count_get_failed, count_got
 from ostler.engine.unit_of_work import UnitOfWork
@@ -77,7 +78,11 @@ def try_satisfy(engine: Engine, request: GetRequest, queue: Queue) -> bool:
 def try_satisfy_slice(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     """As `try_satisfy`, within `engine.work_left`."""
     try:
-        slot: i64 = select(engine, request, queue)
+        slot: i64 = NONE
+        if queue.stored_bytes > 0 and request.may_pause and engine.reads.has_reader:
+            slot = select_loaded(engine, request, queue)
+        else:
+            slot = select(engine, request, queue)
         if engine.expired:
             discard_expired(engine)
         return slot >= 0 and satisfy(engine, request, queue, slot)
@@ -212,7 +217,7 @@ def _finish_joined(engine: Engine, request: GetRequest, queue: Queue) -> None:
     Outside syncpoint the segments leave the queue as one unit of work of their own: a crash takes all of them or none.
     """
     slots = request.slots
-    segments = [queue.load(slot) for slot in slots]
+    segments = queue.load_all(slots)
     body = groups.joined_body(segments)
     whole = Message(groups.joined_descriptor(segments[0].md, len(body)), segments[0].properties, body, segments[0].seq)
     whole.put_ms = segments[0].put_ms
@@ -313,11 +318,24 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
         return False
     if slots.flags[slot] & PERSISTENT and engine.journal.room_bytes() < JOURNAL_MARGIN_BYTES:
         return False  # no get returns it any more, so its removal can wait
+    reads = engine.reads
+    was_deferring: bool = reads.is_deferring
+    if reads.has_reader and not queue.is_loaded(slot):
+        reads.is_deferring = True
+        reads.is_ahead = True
     try:
         message = queue.load(slot)
     except QueueFileDamaged as damage:
         engine.mark_damaged(queue, str(damage))
         return False
+    except ReadPending:
+        engine.signal_reader()
+        if was_deferring:
+            raise
+        return False  # the expiry scan removes it, or a get that comes across it when it has been read
+    finally:
+        reads.is_deferring = was_deferring
+        reads.is_ahead = False
     queue.counters.expired += 1
     engine.counters.expired += 1
     if slots.resident[slot] is None:

@@ -16,12 +16,21 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.groups import groups
 from ostler.engine.groups.selection import PAUSED as PAUSED
-from ostler.engine.groups.selection import pause
+from ostler.engine.groups.selection import pause, pause_for_read
 from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, hash_id
-from ostler.engine.queue.get_request import ANY, BY_BOTH, BY_CORRELATION_ID, BY_MESSAGE_ID, UNDER_CURSOR, GetRequest
+from ostler.engine.queue.get_request import (
+    ANY,
+    BY_BOTH,
+    BY_CORRELATION_ID,
+    BY_MESSAGE_ID,
+    BY_SCAN,
+    UNDER_CURSOR,
+    GetRequest,
+)
 from ostler.engine.queue.get_request import GROUP_OPTIONS as GROUP_OPTIONS
 from ostler.engine.queue.matching import is_eligible, matches
 from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.reads import ReadPending
 from ostler.engine.queue.slots import AVAILABLE, NONE, STATE_MASK, IdIndex, Slots
 from ostler.model import constants as mq
 
@@ -90,17 +99,42 @@ def scan(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     may_pause: bool = request.may_pause
     hash_message: i64 = hash_id(request.message_id, 0) if request.match & mq.MQMO_MATCH_MSG_ID else 0
     hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & mq.MQMO_MATCH_CORREL_ID else 0
-    while slot != NONE:
-        if may_pause and engine.work_left <= 0:
-            return pause(engine, request, queue, last)
-        engine.work_left -= 1
-        if (
-            (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
-            and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
-            and is_eligible(engine, request, queue, slot)
-            and matches(engine, request, queue, slot)
-        ):
-            return slot
-        last = slot
-        slot = slots.following(slot)
+    try:
+        while slot != NONE:
+            if may_pause and engine.work_left <= 0:
+                return pause(engine, request, queue, last)
+            engine.work_left -= 1
+            if (
+                (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
+                and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
+                and is_eligible(engine, request, queue, slot)
+                and matches(engine, request, queue, slot)
+            ):
+                return slot
+            last = slot
+            slot = slots.following(slot)
+    except ReadPending as pending:
+        return pause_for_read(engine, request, queue, pending.read, last)
     return NONE
+
+
+def select_loaded(engine: Engine, request: GetRequest, queue: Queue) -> i64:
+    """As `select`, and the message can be loaded at once. PAUSED: it is being read."""
+    reads = engine.reads
+    reads.is_deferring = True
+    reads.is_ahead = request.kind == ANY or (request.kind == BY_SCAN and not request.options & UNDER_CURSOR)
+    try:
+        slot: i64 = select(engine, request, queue)
+        if slot >= 0:
+            if request.slots:
+                queue.load_all(request.slots)
+            elif queue.slots.resident[slot] is None:
+                queue.load(slot)
+        return slot
+    except ReadPending as pending:
+        return pause_for_read(engine, request, queue, pending.read, request.scan_slot)
+    finally:
+        reads.is_deferring = False
+        reads.is_ahead = False
+        if reads.wanted:
+            engine.signal_reader()

@@ -16,6 +16,7 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from ostler.engine.message.message import Message
+from ostler.model.errors import InvariantFailed
 
 # State of a slot, in its flags.
 STATE_MASK: Final = 0xF
@@ -198,6 +199,8 @@ class Slots:
             self._add()
             self.resident.append(message)
         else:
+            if self.flags[slot] & STATE_MASK != FREE:
+                raise InvariantFailed(f"Slot {slot} is in the chain of free slots, but holds message {self.seqs[slot]}")
             self.free_head = self.nexts[slot]
             self.resident[slot] = message
         self.flags[slot] = flags
@@ -255,6 +258,8 @@ class Slots:
         self.nexts[slot] = self.free_head
         self.free_head = slot
         self.count -= 1
+        if self.count < 0:
+            raise InvariantFailed(f"{self.count} slots are in use")
 
     def link_last(self, slot: i64) -> None:
         """Link a slot as the last of its priority, where a message put now belongs."""
@@ -270,6 +275,8 @@ class Slots:
             self.heads[priority] = slot
             self.filled |= 1 << priority
         else:
+            if self.seqs[last] >= self.seqs[slot]:
+                raise InvariantFailed(f"Message {self.seqs[slot]} is to be put behind message {self.seqs[last]}")
             self.nexts[last] = slot
         self.tails[priority] = slot
 
@@ -355,6 +362,8 @@ class Slots:
         before: i64 = self.previous[slot]
         after: i64 = self.nexts[slot]
         if before == NONE:
+            if self.heads[priority] != slot:
+                raise InvariantFailed(f"Slot {slot} with message {self.seqs[slot]} is not in the order of its queue")
             self.heads[priority] = after
             if after == NONE:
                 self.filled &= ~(1 << priority)

@@ -24,7 +24,7 @@ from ostler.engine.core import JOURNAL_MARGIN_BYTES, QUEUES_PATH, Engine, queue_
 from ostler.engine.journal_records import append_get, append_prepare, append_put
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
-from ostler.engine.queue.slots import lasting_flags
+from ostler.engine.queue.slots import extent_length, lasting_flags
 from ostler.engine.recovery.checkpoint_reserve import QUEUE_BYTES
 from ostler.engine.recovery.checkpoint_space import definition_count
 from ostler.engine.recovery.snapshot import (
@@ -40,6 +40,7 @@ from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.model.disk import DescriptorsExhausted, Disk, DiskFull
+from ostler.model.errors import MQError
 
 MANIFEST_PATH: Final = "checkpoint"
 CATALOGUE_PATH: Final = "objects"
@@ -348,6 +349,27 @@ def relog_prepared(engine: Engine) -> None:
                 _relog(engine, unit)
             except QueueFileDamaged:
                 continue  # its old records stay valid
+
+
+def load_prepared(engine: Engine) -> None:
+    """Have the messages read that `relog_prepared` needs next. Raises ReadPending; those that are too many are left."""
+    for unit in engine.units_of_work.values():
+        if unit.state == PREPARED and unit.first_lsn < engine.checkpoint_began_lsn and not unit.missing_queues:
+            by_queue: dict[int, list[int]] = {}
+            size_bytes: i64 = 0
+            for entry in unit.entries:
+                queue = entry.queue
+                is_logged: bool = entry.is_put and entry.is_persistent and not queue.deleted
+                if is_logged and queue.slots.resident[entry.slot] is None:
+                    size_bytes += extent_length(queue.slots.extents[entry.slot])
+                    by_queue.setdefault(queue.queue_id, []).append(entry.slot)
+            if size_bytes > engine.reads.kept_bytes_max // 2:
+                continue
+            for queue_id, slots in by_queue.items():
+                try:
+                    engine.queues_by_id[queue_id].load_all(slots)
+                except (QueueFileDamaged, MQError, MemoryError):
+                    continue  # it is found again when the unit is written
 
 
 def _relog(engine: Engine, unit: UnitOfWork) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine.core import Engine
+from ostler.engine.core import LOG_FULL, Engine
 from ostler.engine.recovery.checkpoint_reserve import QUEUE_BYTES, round_to_blocks
 from ostler.model import constants as mq
 
@@ -97,7 +97,7 @@ def hold_reserve(engine: Engine) -> None:
 def refuse_full_disk(engine: Engine) -> i64:
     """Return the reason for refusing a request for lack of disk space, and report the full disk to the operator.
 
-    When a checkpoint would free space, `engine.journal_full` is set instead: the owner takes one and calls again.
+    When a checkpoint would free space that is LOG_FULL: the caller takes one and tries again.
     """
     reserve = engine.reserve
     if not reserve.is_in_use and not reserve.wants_checkpoint():
@@ -109,8 +109,7 @@ def refuse_full_disk(engine: Engine) -> i64:
                 "or free disk space."
             )
         return mq.MQRC_Q_SPACE_NOT_AVAILABLE
-    engine.journal_full = True
-    return mq.MQRC_RESOURCE_PROBLEM
+    return LOG_FULL
 
 
 def needed_bytes(engine: Engine) -> i64:

@@ -17,9 +17,11 @@ from ostler.engine.message.message import Message
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.publish_record import read_publication
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
+from ostler.engine.queue.reads import AHEAD_MESSAGES
 from ostler.engine.queue.slots import (
     AVAILABLE,
     GOT_UNCOMMITTED,
+    NONE,
     PERSISTENT,
     STATE_MASK,
     lasting_flags,
@@ -57,6 +59,7 @@ class ImageWriter:
 
     def __init__(self, engine: Engine, queue: Queue) -> None:
         self.engine = engine
+        engine.finish_unit_ends()
         self.queue = queue
         self._slot: i64 = 0
         self._next_seq: i64 = queue.next_seq
@@ -86,6 +89,7 @@ class ImageWriter:
             state: i64 = flags & STATE_MASK
             is_there: bool = state == AVAILABLE or state == GOT_UNCOMMITTED
             if is_there and flags & PERSISTENT and slots.seqs[slot] < self._next_seq:
+                self._load_ahead(slot)
                 message = queue.load(slot)
                 append_image_message(self.engine, queue, message, lasting_flags(flags), slots.expiries[slot])
                 copied += message.size_bytes()
@@ -95,6 +99,18 @@ class ImageWriter:
             return False
         self.end_lsn = append_image_end(self.engine, queue)
         return True
+
+    def _load_ahead(self, slot: i64) -> None:
+        """Have a message read together with those of the next slots. Raises ReadPending, and nothing is lost then."""
+        queue = self.queue
+        if not self.engine.reads.is_deferring or queue.is_loaded(slot):
+            return
+        slots: list[int] = []
+        while slot < len(queue.slots.resident) and len(slots) < AHEAD_MESSAGES:
+            if queue.slots.extents[slot] != NONE and not queue.is_loaded(slot):
+                slots.append(slot)
+            slot += 1
+        queue.load_all(slots)
 
     def on_durable(self) -> None:
         """Make this the valid image, when the journal is durable up to `end_lsn`."""
@@ -152,7 +168,7 @@ class MediaRebuild:
             elif kind == IMAGE_END:
                 self.complete = True
             elif self.began:
-                apply.clear(self.queue)
+                apply.clear(self.engine, self.queue)
                 self._slot_of = {}
         elif kind == DEFINE and read_number(payload) == self.queue.queue_id and not self.began:
             # Without an image, the queue's whole history is in the journal.

@@ -43,6 +43,8 @@ from ostler.engine.recovery.records import (
     DEFINE,
     DELETE,
     GET,
+    IMAGE_BEGIN,
+    IMAGE_END,
     PREPARE,
     PUBLISH,
     PUT,
@@ -79,12 +81,21 @@ class JournalInconsistent(Exception):
 class JournalReplay:
     """Call `begin`, then `record` for each record in order, then `check_end` and `finish`."""
 
-    def __init__(self, engine: Engine, keeps_bodies: bool = True) -> None:
-        """Without bodies the replay only checks consistency, and needs little memory."""
+    def __init__(self, engine: Engine, keeps_bodies: bool = True, restores_nonpersistent: bool = True) -> None:
+        """Without bodies the replay only checks consistency, and needs little memory.
+
+        A copy that follows restores no non-persistent messages of an orderly end (NPMCLASS): its leader has none of
+        them.
+        """
         self.engine = engine
         self.keeps_bodies = keeps_bodies
+        self.restores_nonpersistent = restores_nonpersistent
         self.manifest = CheckpointManifest()
-        self.units: dict[int, UnitOfWork] = {}
+        # Checkpoints of a follower are taken while units are open: they count those of the engine.
+        self.units: dict[int, UnitOfWork] = engine.units_of_work
+        self._images: dict[int, int] = {}  # queue id -> start of a media image that is not complete yet
+        # Records of prepared units that a checkpoint writes again: queue, sequence number, LSN before.
+        self._rewritten: dict[int, list[tuple[int, int, int]]] = {}
         self.previous_lsn: i64 = 0  # end of the record before
         self.slot_of: dict[int, dict[int, int]] = {}  # queue id -> sequence number -> slot, once needed
         self.messages: i64 = 0
@@ -164,14 +175,23 @@ class JournalReplay:
                     "definition, and no record deletes it"
                 )
 
+    def files_lsn(self) -> int:
+        """Return the latest LSN that a file speaks of. The journal reaches to there at least."""
+        lsn: i64 = max(self.manifest.log_lsn, self._catalogue_written_lsn)
+        for queue in self.engine.queues_by_id.values():
+            if not queue.damaged:
+                lsn = max(lsn, queue.snapshot_lsn)
+        return lsn
+
     def _load_queue(self, queue: Queue) -> None:
         manifest = self.manifest
         queue.media_lsn = manifest.media_lsns.get(queue.queue_id, -1)
         listed = manifest.snapshots.get(queue.queue_id, 0)
+        restores: bool = manifest.orderly and self.restores_nonpersistent
         try:
             if listed == DAMAGED:
                 raise SnapshotDamaged(f"{slots_path(queue)}: damaged already at checkpoint {manifest.number}")
-            load(self.engine.disk, self.engine.identity, queue, listed, manifest.number, manifest.orderly)
+            load(self.engine.disk, self.engine.identity, queue, listed, manifest.number, restores)
         except (SnapshotDamaged, QueueFileDamaged) as damage:
             self.engine.mark_damaged(queue, str(damage))
         if queue.snapshot_number > self.engine.checkpoint_number:
@@ -199,12 +219,26 @@ class JournalReplay:
             self._define(lsn, payload)
         elif kind == DELETE:
             self._delete(lsn, payload)
+        elif kind == IMAGE_BEGIN or kind == IMAGE_END:
+            self._image(kind, read_number(payload))
         elif kind == CLEAR:
             queue = self.engine.queues_by_id.get(read_number(payload))
             if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
-                apply.clear(queue)
+                apply.clear(self.engine, queue)
                 self.slot_of.pop(queue.queue_id, None)
         self.previous_lsn = lsn
+
+    def _image(self, kind: i64, queue_id: int) -> None:
+        """Note a media image once it is complete: records before its begin are not needed for that queue any more."""
+        queue = self.engine.queues_by_id.get(queue_id)
+        if kind == IMAGE_BEGIN:
+            lsn: i64 = self.previous_lsn
+            for unit in self.units.values():
+                if 0 <= unit.first_lsn < lsn:
+                    lsn = unit.first_lsn
+            self._images[queue_id] = lsn
+        elif queue is not None and queue_id in self._images:
+            queue.media_lsn = self._images.pop(queue_id)
 
     def _unit(self, number: int) -> UnitOfWork:
         unit = self.units.get(number)
@@ -235,11 +269,20 @@ class JournalReplay:
             self.messages += 1
             return
         unit = self._unit(record.unit_of_work)
-        if unit.state == PREPARED and unit.has(queue, record.seq):
-            return  # written again by a checkpoint
+        if self._is_rewritten(unit, queue, record.seq):
+            return
         message = self._message(queue, record)
         apply.arrive(queue)
         apply.put_in_unit(queue, message, record.flags, record.expiry_ms, unit, True)
+
+    def _is_rewritten(self, unit: UnitOfWork, queue: Queue, seq: i64) -> bool:
+        """Return True for a record that a checkpoint has written again, because its unit is prepared."""
+        if unit.state != PREPARED:
+            return False
+        # When the journal begins behind the first records, some of them are new here.
+        rewritten = self._rewritten.setdefault(unit.number, [])
+        rewritten.append((int(queue.queue_id), int(seq), int(self.previous_lsn)))
+        return unit.has(queue, seq)
 
     def _is_queue_damaged(self, queue: Queue, number: int) -> bool:
         """Return True when a record cannot be applied because its queue is damaged.
@@ -280,7 +323,7 @@ class JournalReplay:
             return
         if record.unit_of_work != 0:
             unit = self._unit(record.unit_of_work)
-            if unit.state != PREPARED or not unit.has(queue, record.seq):
+            if not self._is_rewritten(unit, queue, record.seq):
                 self._get_in_unit(queue, record.seq, unit)
         elif lsn > queue.snapshot_lsn:
             self._remove(queue, record.seq, lsn)
@@ -340,7 +383,12 @@ class JournalReplay:
                 raise _missing(queue, entry.seq, lsn)
 
     def _prepare(self, payload: bytes) -> None:
-        apply.prepare(self._unit(read_number(payload)), payload[8:])
+        unit = self._unit(read_number(payload))
+        if unit.state == PREPARED:
+            _take_order(unit, self._rewritten.pop(unit.number, []))
+        else:
+            _drop_repeated(unit)
+        apply.prepare(unit, payload[8:])
 
     def _define(self, lsn: i64, payload: bytes) -> None:
         engine = self.engine
@@ -417,7 +465,6 @@ class JournalReplay:
                         entry.queue.replay_lsn = unit.first_lsn
                     entries.append(entry)
             unit.entries = entries
-            engine.units_of_work[unit.number] = unit
             if unit.state == ACTIVE:
                 self.backed_out += 1
                 back_out_unit(engine, unit)
@@ -426,10 +473,44 @@ class JournalReplay:
         for queue in engine.queues_by_id.values():
             queue.counters.window_high = queue.depth
             queue.counters.window_low = queue.depth
-        self.units = {}
         self.slot_of = {}
         retained.rebuild(engine)
         delete_orphaned_queues(engine)
+
+
+def _drop_repeated(unit: UnitOfWork) -> None:
+    """Leave one entry for each message of a unit that has just been prepared, in the order of its last records.
+
+    The journal may begin behind its first records, and have an attempt to write them again that was not completed
+    before the one that was.
+    """
+    kept: dict[tuple[int, int], Entry] = {}
+    for entry in unit.entries:
+        key = (int(entry.queue.queue_id), int(entry.seq))
+        earlier = kept.pop(key, None)
+        if earlier is not None and entry.is_put:
+            if not entry.queue.deleted and not entry.queue.damaged:
+                apply.back_out_put(entry.queue, earlier)
+        elif earlier is not None and earlier.slot != _ABSENT:
+            kept[key] = earlier  # the message was got by the first of them
+            continue
+        kept[key] = entry
+    if len(kept) < len(unit.entries):
+        unit.entries = list(kept.values())
+
+
+def _take_order(unit: UnitOfWork, rewritten: list[tuple[int, int, int]]) -> None:
+    """All records of a prepared unit have been written again: those before are not needed any more.
+
+    The last ones count: an attempt before may have found no room, or its leader has ended. Their order counts, too,
+    because the journal may have begun in the middle of the first ones.
+    """
+    entries = {(int(entry.queue.queue_id), int(entry.seq)): entry for entry in unit.entries if not entry.queue.deleted}
+    last = rewritten[len(rewritten) - len(entries) :] if len(rewritten) >= len(entries) else []
+    order = [(queue_id, seq) for queue_id, seq, _ in last]
+    if entries and set(order) == set(entries):
+        unit.first_lsn = last[0][2]
+        unit.entries = [entries[key] for key in order] + [each for each in unit.entries if each.queue.deleted]
 
 
 def _missing(queue: Queue, seq: i64, lsn: i64) -> JournalInconsistent:

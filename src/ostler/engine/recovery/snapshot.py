@@ -177,6 +177,7 @@ def replace_file(disk: Disk, path: str, parts: list[bytes]) -> None:
 
 def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool) -> Snapshot:
     """Begin a snapshot of a queue as it is now. Messages that are only in memory are written to the file first."""
+    engine.finish_unit_ends()
     slots = queue.slots
     chosen: list[int] = []
     messages: list[Message] = []

@@ -34,9 +34,11 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.pcf import Parameter
+from ostler.model.replication import GroupStatus
 from ostler.server.config.qm_ini import LogManagement
 from ostler.server.net.listeners import ListenerRefused
 from ostler.server.security.os_users import user_name
+from ostler.server.storage.message_reader import call_with_reads
 from ostler.server.storage.space_quota import QuotaDisk
 
 if TYPE_CHECKING:
@@ -79,9 +81,7 @@ class ManagerCommandContext(CommandContext):
         return mq.MQEVO_CONSOLE
 
     def query(self, read: Callable[[Engine], Answer]) -> Answer:
-        with self._manager.lock:
-            self._manager.clock.update(self._manager.engine)
-            return read(self._manager.engine)
+        return call_with_reads(self._manager, read)
 
     def change(self, change: Callable[[Engine], int]) -> None:
         lsn = self._manager.change(change, self.user, self.origin)
@@ -157,20 +157,17 @@ class ManagerCommandContext(CommandContext):
     def refresh_configuration(self, kinds: Sequence[ObjectType], pattern: str, minutes: int) -> None:
         manager = self._manager
         since = int(time.time()) - minutes * 60 if minutes else 0
-        with manager.lock:
-            engine = manager.engine
+        with manager.turn as engine:
             found = [
                 each for kind in kinds for each in objects.all_of_type(engine, kind) if matches(each.name, pattern)
             ]
         for first in range(0, len(found), _EVENTS_AT_ONCE):
-            with manager.lock:
-                self._manager.clock.update(engine)
+            with manager.turn:
                 engine.actor, engine.actor_origin = self.user, self.origin
                 for definition in found[first : first + _EVENTS_AT_ONCE]:
                     if altered_at(definition) >= since:
                         send_own_messages(engine, configuration_events.on_refresh(engine, definition), None)
                 engine.actor, engine.actor_origin = "", 0
-                manager.wake()
 
     @property
     def wants_command_events(self) -> bool:
@@ -180,26 +177,28 @@ class ManagerCommandContext(CommandContext):
         self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()
     ) -> None:
         manager = self._manager
-        with manager.lock:
-            engine = manager.engine
-            self._manager.clock.update(engine)
+        with manager.turn as engine:
             made = configuration_events.on_command(
                 engine, self.user, self.origin, command, is_display, text, parameters
             )
             send_own_messages(engine, made, None)
-            manager.wake()
 
     def write_not_authorized_event(self, command: int) -> None:
         manager = self._manager
-        with manager.lock:
-            engine = manager.engine
-            self._manager.clock.update(engine)
+        with manager.turn as engine:
             send_own_messages(engine, configuration_events.on_command_refused(engine, self.user, command), None)
-            manager.wake()
 
     def log_extent_of(self, lsn: int) -> str:
         log = self._manager.log
-        return log.extent_holding(lsn) if str(self._manager.settings.log.type).upper() == "LINEAR" else ""
+        return log.extent_holding(lsn) if self._manager.settings.log.is_linear else ""
+
+    def replication_status(self) -> GroupStatus | None:
+        try:
+            return self._manager.replication.status()
+        except MQError as error:
+            if error.reason != mq.MQRCCF_NHA_NOT_AVAILABLE:
+                raise
+            return None
 
     def manager_status(self) -> ManagerStatus:
         manager = self._manager
@@ -208,9 +207,11 @@ class ManagerCommandContext(CommandContext):
         quota = manager.disk.quota if isinstance(manager.disk, QuotaDisk) else None
         log_path = settings.path or str(manager.directory.log)
         log_disk = shutil.disk_usage(log_path)
-        with manager.lock:
+        longest = manager.longest_pass
+        with manager.turn:
             log = manager.log.status()
         return ManagerStatus(
+            longest_pass_microseconds=None if longest is None else int(longest.recent_us(time.monotonic_ns())),
             started_ms=int(manager.started_at * 1000),
             status=_STATES.get(manager.engine.state, "STOPPING"),
             channel_initiator="STOPPED",
@@ -353,7 +354,7 @@ class ServerCommandContext(ManagerCommandContext):
         self._server.services.stop(self._service(name))
 
     def _service(self, name: str) -> Definition:
-        with self._manager.lock:
+        with self._manager.turn:
             definition = self._manager.engine.of_type(ObjectType.SERVICE).get(name)
         if definition is None:
             raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no service {name}.")
@@ -394,7 +395,7 @@ class UserCommandContext(ServerCommandContext):
         manager = self._manager
         if object_type == mq.MQOT_Q_MGR:
             name = manager.name
-        with manager.lock:
+        with manager.turn:
             return not authorities & ~manager.guard.authorities(self._user, object_type, name)
 
 

@@ -18,6 +18,7 @@ from ostler.engine.events.reports import Outgoing, on_exception
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import Message
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.outcomes import PutOutcome, refused_put
 from ostler.engine.queue.delivery import put_on_dead_letter_queue, send_own_messages
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
@@ -105,7 +106,7 @@ class Replies:
         handle, self._handle = self._handle, None
         if handle is None:
             return
-        with self._manager.lock:
+        with self._manager.turn:
             if handle.number in self._connection.handles and not self._connection.broken:
                 close_object(self._manager.engine, self._connection, handle, 0)
 
@@ -134,8 +135,9 @@ class Replies:
         tries = 0
         limit_seconds = min(self._waited_seconds + _FULL_SECONDS, self._wait_seconds_max)
         while True:
-            reason, lsn, log_is_full, is_read = self._put_once(md, reply)
-            if log_is_full and reason == mq.MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
+            outcome, is_read = self._put_once(md, reply)
+            reason = outcome.reason
+            if outcome.wants_log_space and tries < _ROOM_TRIES:
                 tries += 1
                 self._manager.make_room()
                 continue
@@ -143,8 +145,8 @@ class Replies:
             if reason == mq.MQRC_Q_FULL and may_wait and not self._stopping.is_set():
                 self._pause()
                 continue
-            if lsn:
-                self._manager.writer.wait_durable_throttled(lsn)
+            if outcome.after_lsn:
+                self._manager.writer.wait_durable_throttled(outcome.after_lsn)
             self._sent += 1
             return reason
 
@@ -157,25 +159,19 @@ class Replies:
         self._stopping.wait(_FULL_PAUSE_SECONDS)
         self._waited_seconds += time.monotonic() - began
 
-    def _put_once(self, md: bytes, reply: bytes) -> tuple[int, int, bool, bool]:
-        """Try once. Returns the reason, the LSN, whether the log is full, and whether the queue is open for input."""
+    def _put_once(self, md: bytes, reply: bytes) -> tuple[PutOutcome, bool]:
+        """Try once. Returns the outcome, and whether the queue is open for input."""
         manager = self._manager
-        engine = manager.engine
         connection = self._connection
-        with manager.lock:
-            if connection.broken:
-                raise MQError(connection.broken)
-            manager.clock.update(engine)
-            engine.journal_full = False
+        with manager.turn as engine:
+            connection.check_working()
             try:
                 handle = self._open_reply_queue(engine)
             except MQError as error:
-                return error.reason, 0, engine.journal_full, False
-            reason = putting.put(engine, connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", reply, None)
-            manager.wake()
+                return refused_put(error), False
+            outcome = putting.put(engine, connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", reply, None)
             queue = handle.queue
-            is_read = queue is not None and queue.inputs > 0
-            return reason, connection.after_lsn, engine.journal_full, is_read
+            return outcome, queue is not None and queue.inputs > 0
 
     def _open_reply_queue(self, engine: Engine) -> Handle:
         """Return the reply queue, opened with the authority of the user who sent the command."""
@@ -190,9 +186,7 @@ class Replies:
     def _handle_undeliverable(self, md: bytes, reply: bytes, reason: int) -> None:
         request = self._request
         manager = self._manager
-        engine = manager.engine
-        with manager.lock:
-            manager.clock.update(engine)
+        with manager.turn as engine:
             if not request.may_be_discarded:
                 item = Outgoing(
                     request.reply_queue, request.reply_manager, self._with_message_id(engine, md), reply, True
@@ -200,7 +194,6 @@ class Replies:
                 put_on_dead_letter_queue(engine, item, reason, None)
             original = Message(request.bytes, b"", self._body, 0)
             send_own_messages(engine, on_exception(engine, original, reason), None)
-            manager.wake()
 
     def _with_message_id(self, engine: Engine, md: bytes) -> bytes:
         """Return the descriptor with the message id that a put would have set."""
@@ -215,13 +208,10 @@ def dead_letter_command(manager: QueueManager, request: RequestDescriptor, body:
 
     `text` is written to the error log, with {who} and {became} filled in.
     """
-    engine = manager.engine
-    with manager.lock:
-        manager.clock.update(engine)
+    with manager.turn as engine:
         name = engine.manager.attributes.get("COMMANDQ", "")
         item = Outgoing(str(name), engine.name, request.bytes, body, True)
         is_kept = put_on_dead_letter_queue(engine, item, reason, None)
-        manager.wake()
     became = "put on the dead-letter queue" if is_kept else "discarded: no dead-letter queue takes it"
     who = f"with message id {request.message_id.hex()} of user {printable(request.user)}"
     manager.note(text.format(who=who, became=became))

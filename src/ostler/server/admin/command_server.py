@@ -9,7 +9,6 @@ queue.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -56,9 +55,9 @@ class CommandServer:
     def __init__(self, manager: QueueManager, context_for: ContextFor) -> None:
         self._manager = manager
         self._context_for = context_for
-        self._turn = threading.Lock()  # serializes start and stop
+        self._turn = manager.machine.lock()  # serializes start and stop
         self._thread: SupervisedThread | None = None
-        self._stopping = threading.Event()
+        self._stopping = manager.machine.event()
         self._waiting: GetRequest | None = None
         self._connection: Connection | None = None
         self._status = "STOPPED"
@@ -76,7 +75,7 @@ class CommandServer:
         with self._turn:
             if self._thread is not None and self._thread.is_alive():
                 return False
-            self._stopping = stopping = threading.Event()
+            self._stopping = stopping = self._manager.machine.event()
             self._status = "STARTING"
             thread = SupervisedThread(
                 "ostler-commands",
@@ -86,6 +85,7 @@ class CommandServer:
                 self._manager.note,
                 number="AMQ8506E",
                 stopping=stopping,
+                machine=self._manager.machine,
             )
             thread.start()
             self._thread = thread
@@ -99,7 +99,7 @@ class CommandServer:
                 return False
             self._status = "STOPPING"
             self._stopping.set()
-            with self._manager.lock:
+            with self._manager.turn:
                 if self._waiting is not None:
                     getting.cancel(self._manager.engine, self._waiting, mq.MQRC_NO_MSG_AVAILABLE)
                     waker = self._waiting.waker
@@ -140,9 +140,8 @@ class CommandServer:
     def _open(self) -> Handle:
         manager = self._manager
         assert self._connection is not None
-        with manager.lock:
-            if self._connection.broken:
-                raise MQError(self._connection.broken)
+        with manager.turn:
+            self._connection.check_working()
             name = manager.engine.manager.attributes.get("COMMANDQ", "")
             name = name if isinstance(name, str) and name else _DEFAULT_QUEUE
             return open_object(
@@ -155,17 +154,15 @@ class CommandServer:
         """Wait for the next command. Returns None when the server is stopping."""
         manager = self._manager
         request = getting.new_request(connection, handle, _GET, 0, NULL_ID, NULL_ID, _LENGTH_MAX)
+        request.may_pause = True
         request.wait_ms = -1
         request.encoding = mq.MQENC_NATIVE
         request.ccsid = UTF_8
-        woken = threading.Event()
-        with manager.lock:
-            if connection.broken:
-                raise MQError(connection.broken)
-            manager.clock.update(manager.engine)
+        woken = manager.machine.event()
+        with manager.turn:
+            connection.check_working()
             request.waker = woken.set
             is_answered = getting.get(manager.engine, request)
-            manager.wake()
             if not is_answered:
                 if self._stopping.is_set():
                     getting.cancel(manager.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
@@ -173,7 +170,7 @@ class CommandServer:
                 self._waiting = request
         if not is_answered:
             woken.wait()
-            with manager.lock:
+            with manager.turn:
                 self._waiting = None
         if not request.md:
             if request.reason == mq.MQRC_NO_MSG_AVAILABLE:
@@ -208,12 +205,8 @@ class CommandServer:
 
     def _commit(self, connection: Connection) -> None:
         manager = self._manager
-        with manager.lock:
-            if connection.broken:
-                raise MQError(connection.broken)
-            manager.clock.update(manager.engine)
-            syncpoint.commit(manager.engine, connection)
-            lsn = connection.after_lsn
-            manager.wake()
-        if lsn:
-            manager.writer.wait_durable_throttled(lsn)
+        with manager.turn:
+            connection.check_working()
+            outcome = syncpoint.commit(manager.engine, connection)
+        if outcome.after_lsn:
+            manager.writer.wait_durable_throttled(outcome.after_lsn)

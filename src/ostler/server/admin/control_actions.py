@@ -17,7 +17,9 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Shown, find
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.model.replication import SwitchOver
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument, texts_argument
+from ostler.server.admin.replication_actions import replication_actions
 from ostler.server.daemon import FOR_EVER, MODES, QUIESCE, Daemon, EndRequest
 from ostler.server.queue_manager import QueueManager
 from ostler.server.storage.media_recovery import record_all_images, record_image, recover_queue
@@ -46,6 +48,7 @@ def control_actions(manager: QueueManager, daemon: Daemon) -> dict[str, Action]:
         "recover_object": actions.recover_object,
         "run_trusted": actions.run_trusted,
         "definitions": actions.definitions,
+        **replication_actions(manager),
     }
 
 
@@ -62,7 +65,7 @@ class ControlActions:
         _check_owner(caller, "ask for the status")
         manager = self._manager
         record = self._daemon.record
-        with manager.lock:
+        with manager.turn:
             connections = len(manager.engine.connections)
             queues = len(manager.engine.queues)
             state = {QUIESCING: "Quiescing", STOPPING: "Ending immediately"}.get(manager.engine.state, "Running")
@@ -93,7 +96,16 @@ class ControlActions:
         if mode not in MODES:
             raise MQError(mq.MQRC_OPTIONS_ERROR, f"{mode!r} is not a mode of ending; use one of {', '.join(MODES)}.")
         wait_seconds = _seconds(arguments)
-        self._daemon.request_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
+        reconnects = bool(arguments.get("reconnect"))
+        switches_over = bool(arguments.get("switch_over"))
+        if switches_over:
+            try:
+                yield {"switch_over": self._manager.replication.switch_over(SwitchOver(reconnects))}
+            except MQError as error:
+                # Nothing ends: the queue manager would be nowhere.
+                yield {"cannot_switch_over": error.detail or str(error)}
+                return
+        self._daemon.request_end(EndRequest(mode, wait_seconds, caller.user, reconnects, switches_over))
         self._daemon.is_ending.wait(_END_TAKEN_SECONDS)
         yield {"line": f"The end ({mode}) of queue manager {self._manager.name} has begun."}
         yield {"accepted": True}
@@ -102,8 +114,7 @@ class ControlActions:
         """All definitions as the log has them, with passwords masked."""
         _check_owner(caller, "read all definitions")
         manager = self._manager
-        with manager.lock:
-            engine = manager.engine
+        with manager.turn as engine:
             # Definitions are immutable: they can be read without the lock.
             kept = [engine.manager, *(each for kind in ObjectType for each in engine.of_type(kind).values())]
         for definition in {id(each): each for each in kept}.values():
@@ -131,12 +142,12 @@ class ControlActions:
                 "line": f"AMQ7459I: The image of queue {each.queue_name} was recorded, "
                 f"{each.messages} messages in {each.seconds:.3f} seconds."
             }
-        with manager.lock:
+        with manager.turn:
             log = manager.log.status()
         yield {"processed": processed, "restart_extent": log.restart_extent, "media_extent": log.media_extent}
 
     def _check_undamaged(self, name: str) -> None:
-        with self._manager.lock:
+        with self._manager.turn:
             queue = self._manager.engine.queues.get(name)
             damage = queue.damaged if queue is not None else ""
         if damage:
@@ -148,7 +159,7 @@ class ControlActions:
         manager = self._manager
         names = self._queues(arguments)
         if "*" in _pattern(arguments):
-            with manager.lock:
+            with manager.turn:
                 names = [name for name in names if manager.engine.queues[name].damaged]
         for name in names:
             messages = recover_queue(manager, name)
@@ -163,7 +174,7 @@ class ControlActions:
         if kind not in _QUEUE_TYPES:
             raise MQError(mq.MQRC_OPTIONS_ERROR, f"{kind!r} is not a type of object.")
         manager = self._manager
-        with manager.lock:
+        with manager.turn:
             kept = [queue.name for queue in manager.engine.queues.values() if not queue.is_temporary]
         if "*" not in pattern:
             if pattern not in kept:

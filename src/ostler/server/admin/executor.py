@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -28,6 +26,7 @@ class CommandExecutor:
 
     def __init__(self, reactor: Reactor, actions: dict[str, Action], note: Callable[[str], None]) -> None:
         self._reactor = reactor
+        self._machine = reactor.machine
         self._actions = actions
         self._note = note
         self._running = 0
@@ -51,7 +50,7 @@ class CommandExecutor:
         self._running += 1
         run = partial(self._run, link, conversation, request, action, arguments, caller)
         try:
-            threading.Thread(target=run, name=f"ostler-command-{name}", daemon=True).start()
+            self._machine.thread(run, f"ostler-command-{name}").start()
         except RuntimeError as error:
             self._running -= 1
             text = f"The queue manager has no thread for a command: {error}. Try again later."
@@ -106,7 +105,7 @@ class CommandExecutor:
     def _send(self, link: ServerLink, data: bytes) -> None:
         """Have a frame sent by the reactor, after waiting while too much is unsent."""
         while link.unsent_bytes() > OUT_HIGH_BYTES and link.state < CLOSING:
-            time.sleep(_PAUSE_SECONDS)
+            self._machine.sleep(_PAUSE_SECONDS)
         self._reactor.post(partial(link.send, data))
 
 

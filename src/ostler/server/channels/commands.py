@@ -58,10 +58,10 @@ _SERVING_CHECK_SECONDS: Final = 2.0
 class Ping:
     """A PING CHANNEL in progress."""
 
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, done: threading.Event) -> None:
         self.name = name
         self.data = data
-        self.done = threading.Event()
+        self.done = done
         self.failure = "the partner did not answer in time"
         self.attempt: ConnectAttempt | None = None
         self.agent: ChannelAgent | None = None
@@ -103,7 +103,7 @@ class ChannelCommands:
     def status(self) -> list[ChannelStatus]:
         """Return the rows of DISPLAY CHSTATUS."""
         self._server.reactor.post(self._channels.forget_deleted)
-        with self._server.manager.lock:
+        with self._server.manager.turn:
             return [each for each in all_statuses(self._channels) if self._channels.find(each.name) is not None]
 
     def reset(self, name: str, sequence_number: int) -> None:
@@ -120,7 +120,7 @@ class ChannelCommands:
 
     def ping(self, name: str, data_bytes: int) -> None:
         """PING CHANNEL: return when the partner has answered. CommandRefused."""
-        ping = Ping(name, os.urandom(data_bytes))
+        ping = Ping(name, os.urandom(data_bytes), self._server.manager.machine.event())
         self._run(partial(self._ping, ping))
         in_time = ping.done.wait(_PING_SECONDS)
         self._run(partial(self._end_ping, ping))
@@ -133,7 +133,7 @@ class ChannelCommands:
         """Run a task on the reactor's thread and return its result; its exception is raised here."""
         results: list[Result] = []
         errors: list[Exception] = []
-        done = threading.Event()
+        done = self._server.manager.machine.event()
         self._server.reactor.post(partial(_run_task, task, results, errors, done))
         while not done.wait(_SERVING_CHECK_SECONDS):
             if not self._server.is_serving():

@@ -219,6 +219,7 @@ class InitiationQueueReader(Timer):
         request = self._request
         if request is None:
             request = getting.new_request(connection, handle, _GET, 0, NULL_ID, NULL_ID, _LENGTH_MAX)
+            request.may_pause = True
             request.wait_ms = UNLIMITED
             request.encoding = mq.MQENC_NATIVE
             request.ccsid = UTF_8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from mypy_extensions import i64
@@ -75,7 +74,7 @@ class ChannelInstance:
         """Change the state by an event of `states.py`."""
         self.state = next_state(self.state, event)
 
-    def made_progress(self) -> bool:
+    def made_progress(self, wall_ms: int) -> bool:
         """Return True if a batch was committed or the channel ran for a while, so that the retry counts are reset.
 
         A mere connection is not enough: a cause that ends the channel after each start, such as a message that cannot
@@ -83,7 +82,7 @@ class ChannelInstance:
         """
         if not self.is_start_reported:
             return False  # it has not started since the last attempt
-        return self.counters().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _STABLE_MS)
+        return self.counters().batches > 0 or (self.started_ms > 0 and wall_ms - self.started_ms > _STABLE_MS)
 
     @property
     def is_receiving(self) -> bool:
@@ -100,7 +99,3 @@ class ChannelInstance:
         if agent.sending is not None:
             return agent.sending.counters
         return agent.receiving.counters if agent.receiving is not None else _NO_COUNTERS
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)

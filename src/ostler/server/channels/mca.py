@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from time import monotonic
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64, mypyc_attr
@@ -21,7 +20,7 @@ from ostler.wire.frames import CHANNEL_HELLO
 if TYPE_CHECKING:
     from ostler.server.net.reactor import Reactor
 
-_MICROSECONDS: Final = 1_000_000
+_MICROSECOND_NS: Final = 1000
 _INTERNAL_ERROR: Final = "AMQ6109E: Channel {} ended because of an internal error: {}: {}."
 
 
@@ -205,7 +204,7 @@ class LinkChannelPort(ChannelPort):
         return self.reactor.now_ms - self.link.last_received_ms
 
     def now_us(self) -> i64:
-        return i64(monotonic() * _MICROSECONDS)
+        return i64(self.reactor.monotonic_ns()) // _MICROSECOND_NS
 
     def finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
         self.agent.finish(end_reason, reason, text)

@@ -11,8 +11,6 @@ import errno
 import os
 import selectors
 import socket
-import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +18,7 @@ from typing import Final
 
 from ostler.model.connection_names import Address, LocalAddress, parse_connection_names, parse_local_addresses
 from ostler.model.errors import MQError
+from ostler.server.machine import MACHINE, Machine
 from ostler.server.net.dns import HostResolver, log
 from ostler.server.net.outgoing_sockets import (
     HostAddress,
@@ -29,7 +28,6 @@ from ostler.server.net.outgoing_sockets import (
     local_bindings,
     resolve_host,
     set_keep_alive,
-    start_connect,
 )
 from ostler.server.supervised_thread import SupervisedThread
 
@@ -90,21 +88,23 @@ class OutboundConnector:
         calls_max: int = CALLS_MAX,
         resolve: Callable[[str], list[HostAddress]] = resolve_host,
         note: Callable[[str], None] = log.error,
+        machine: Machine = MACHINE,
     ) -> None:
         """`resolve` returns the addresses of a host, and may block. `note` logs failures of the threads."""
         self._post = post
+        self._machine = machine
         self._connect_seconds = connect_seconds
         self._calls_max = calls_max
         self._note = note
         self._look_ups = HostResolver(self._looked_up, resolve, note)
-        self._lock = threading.Lock()  # guards the attributes that several threads use: the next ones
+        self._lock = machine.lock()  # guards the attributes that several threads use: the next ones
         self._is_closed = False
         self._thread: SupervisedThread | None = None
         self._tasks: deque[Callable[[], None]] = deque()
         self._connected: dict[ConnectAttempt, socket.socket] = {}  # posted to the reactor, not yet delivered
-        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._wake_fd = machine.eventfd()
         # The rest belongs to the connector's thread.
-        self._selector = selectors.DefaultSelector()
+        self._selector = machine.selector()
         self._selector.register(self._wake_fd, selectors.EVENT_READ)
         self._waiting: deque[ConnectAttempt] = deque()  # for their turn to connect
         self._connecting: dict[ConnectAttempt, None] = {}  # the oldest first, as in the next two
@@ -148,7 +148,7 @@ class OutboundConnector:
             if self._is_closed:
                 return
             self._is_closed = True
-            os.eventfd_write(self._wake_fd, 1)
+            self._machine.eventfd_write(self._wake_fd, 1)
         self._look_ups.close()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
@@ -157,7 +157,7 @@ class OutboundConnector:
                 connected.close()
             self._connected.clear()
             self._selector.close()
-            os.close(self._wake_fd)
+            self._machine.close(self._wake_fd)
 
     def _hand_over(self, task: Callable[[], None]) -> None:
         """Run a task on the connector's thread. RuntimeError if the thread cannot be started."""
@@ -171,11 +171,12 @@ class OutboundConnector:
                     self._run,
                     lambda: self._is_closed,
                     self._note,
+                    machine=self._machine,
                 )
                 thread.start()
                 self._thread = thread
             self._tasks.append(task)
-            os.eventfd_write(self._wake_fd, 1)
+            self._machine.eventfd_write(self._wake_fd, 1)
 
     # -- on the reactor's thread ---------------------------------------------------------------------------------------
 
@@ -204,7 +205,7 @@ class OutboundConnector:
                 if isinstance(key.data, ConnectAttempt):
                     self._step(key.data, self._on_connected)
                 else:
-                    os.eventfd_read(self._wake_fd)
+                    self._machine.eventfd_read(self._wake_fd)
             while self._tasks:
                 self._tasks.popleft()()
             self._time_out()
@@ -217,7 +218,7 @@ class OutboundConnector:
         if self._tasks or (self._waiting and len(self._connecting) < self._calls_max):
             return 0.0  # work left behind by a failed pass
         first = [next(iter(each)).deadline for each in (self._connecting, self._resolving) if each]
-        return max(0.0, min(first) - time.monotonic()) if first else None
+        return max(0.0, min(first) - self._machine.monotonic()) if first else None
 
     def _step(self, attempt: ConnectAttempt, step: Callable[[ConnectAttempt], None]) -> None:
         """Run one step of an attempt. Its failure does not affect other attempts."""
@@ -251,7 +252,9 @@ class OutboundConnector:
         attempt.address = attempt.addresses.popleft()
         self._port_turn += 1
         try:
-            connecting = start_connect(attempt.address, attempt.name.port, attempt.bindings or [], self._port_turn)
+            connecting = self._machine.start_connect(
+                attempt.address, attempt.name.port, attempt.bindings or [], self._port_turn
+            )
         except OSError as error:
             attempt.add_failure(error)
             self._advance(attempt)
@@ -262,7 +265,7 @@ class OutboundConnector:
             connecting.close()
             raise
         attempt.socket = connecting
-        attempt.deadline = time.monotonic() + self._connect_seconds
+        attempt.deadline = self._machine.monotonic() + self._connect_seconds
         self._connecting[attempt] = None
 
     def _on_connected(self, attempt: ConnectAttempt) -> None:
@@ -289,7 +292,7 @@ class OutboundConnector:
         self._post(partial(self._fail, attempt, f"No partner could be reached. {'; '.join(attempt.failures)}."))
 
     def _time_out(self) -> None:
-        now = time.monotonic()
+        now = self._machine.monotonic()
         for attempt in _late(self._connecting, now):
             self._step(attempt, partial(self._on_connect_failed, code=errno.ETIMEDOUT))
         why = f"it could not be looked up within {self._connect_seconds:g} seconds"
@@ -322,7 +325,7 @@ class OutboundConnector:
             attempt.known[host] = resolve_host(host, is_numeric=True)
         except OSError:
             attempt.pending_host = host
-            attempt.deadline = time.monotonic() + self._connect_seconds
+            attempt.deadline = self._machine.monotonic() + self._connect_seconds
             self._resolving[attempt] = None
             self._by_host.setdefault(host, []).append(attempt)
             self._look_ups.ask(host)

@@ -58,7 +58,6 @@ from ostler.server.channels.instance import (
     SENDER_TYPES,
     ChannelInstance,
     RetryTimer,
-    now_ms,
 )
 from ostler.server.channels.mca import ChannelAgent, ChannelAgentHandler
 from ostler.server.channels.monitoring import start_monitoring
@@ -97,7 +96,7 @@ class ChannelService(ChannelAgentHandler):
         self.engine = server.manager.engine
         self.reactor = server.reactor
         self.records = SyncRecords(self.engine)
-        self.connector = OutboundConnector(self.reactor.post, note=server.note)
+        self.connector = OutboundConnector(self.reactor.post, note=server.note, machine=server.manager.machine)
         self.outbound_instances: dict[str, ChannelInstance] = {}  # by channel name
         self.inbound_instances: dict[tuple[str, str], ChannelInstance] = {}  # by channel name and partner
         self.stopped: set[str] = set()  # receiving channels that are stopped
@@ -386,7 +385,7 @@ class ChannelService(ChannelAgentHandler):
     def mark_running(self, instance: ChannelInstance) -> None:
         """Set an instance RUNNING, start its monitoring, and send the event Channel Started."""
         instance.apply(NEGOTIATED)
-        instance.started_ms = now_ms()
+        instance.started_ms = int(self.engine.wall_ms())
         instance.is_start_reported = True
         start_monitoring(instance, self.engine, self.manager.statistics_writer.message_channels)
         queue = text_of(instance.definition, "XMITQ")
@@ -423,7 +422,7 @@ class ChannelService(ChannelAgentHandler):
         """Handle the end of a channel: release it, report the end, and retry or stop."""
         self.capacity.release()
         name = instance.name
-        if instance.made_progress():
+        if instance.made_progress(int(self.engine.wall_ms())):
             instance.retries.reset()
         self._release(instance)
         instance.agent = None

@@ -13,7 +13,6 @@ import socket
 import struct
 from collections.abc import Callable
 from itertools import islice
-from time import monotonic_ns
 from typing import Final, Protocol
 
 from ostler.model import constants as mq
@@ -75,6 +74,7 @@ class Acceptor:
     def __init__(self, server: AcceptingServer) -> None:
         self._server = server
         self.reactor = server.reactor
+        self._machine = server.reactor.machine
         log = server.manager.settings.log
         budget = descriptor_budget(raise_limit(), log.primary_files + log.secondary_files)
         # Where there are very many descriptors, queue files lend most of theirs: a closed queue file can be reopened.
@@ -91,18 +91,18 @@ class Acceptor:
 
     def open(self) -> None:
         """Reserve the descriptor with which connections are refused when there is no other one left."""
-        self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._reserve = self._machine.reserve_descriptor()
 
     def close(self) -> None:
         if self._reserve >= 0:
-            os.close(self._reserve)
+            self._machine.close(self._reserve)
             self._reserve = -1
 
     def accept(self, listener: ListenerSocket) -> None:
         """Accept a bounded number of the connections that wait on a listening socket."""
-        end_ns = monotonic_ns() + _ACCEPT_NS_MAX
+        end_ns = self.reactor.monotonic_ns() + _ACCEPT_NS_MAX
         for number in range(_ACCEPTS_MAX):
-            if number > 0 and monotonic_ns() > end_ns:
+            if number > 0 and self.reactor.monotonic_ns() > end_ns:
                 return
             if not listener.is_local and self._is_unadmitted_full() and not self._evict_one():
                 self._pause(listener)  # the unadmitted links are all being served
@@ -235,7 +235,7 @@ class Acceptor:
             self._pause(listener)
         # With the reserved descriptor the connection is accepted and refused with a reason.
         if self._reserve >= 0:
-            os.close(self._reserve)
+            self._machine.close(self._reserve)
             self._reserve = -1
         try:
             sock, _ = listener.sock.accept()
@@ -243,7 +243,7 @@ class Acceptor:
         except OSError:
             pass
         try:
-            self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._reserve = self._machine.reserve_descriptor()
         except OSError:
             self._reserve = -1
 

@@ -6,6 +6,7 @@ that is not durable yet is gated by the reactor until it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
 from librt.strings import read_i32_le
@@ -14,9 +15,10 @@ from mypy_extensions import i64, mypyc_attr
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
-from ostler.engine.connection import Connection
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
+from ostler.engine.outcomes import UnitOutcome
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, GetRequest
 from ostler.engine.statistics import count_put_failed
@@ -163,9 +165,52 @@ class WaitingGet(WaitingRequest):
             getting.cancel(self.conversation.engine, self.request, reason)
 
     def fire(self, now_ms: i64) -> None:
-        if not self.request.done:
-            getting.cancel(self.conversation.engine, self.request, mq.MQRC_NO_MSG_AVAILABLE)
-        self.on_answer()
+        if self.request.done or getting.end_wait(self.conversation.engine, self.request):
+            self.on_answer()
+
+
+class TaskReply:
+    """What is to be done for a conversation when a task of the engine is done. Its link is not read until then."""
+
+    def __init__(self, conversation: ServerConversation) -> None:
+        self.conversation = conversation
+
+    def on_done(self) -> None:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Reply, unless the conversation is over."""
+        try:
+            if not self.conversation.is_over:
+                self.on_done()
+        except Exception as error:
+            self.conversation.link.internal_error(error)
+
+
+@final
+class UnitReply(TaskReply):
+    """The reply to a COMMIT or BACK."""
+
+    def __init__(self, conversation: ServerConversation, lsn: i64, data: bytes) -> None:
+        super().__init__(conversation)
+        self.lsn: i64 = lsn
+        self.data = data
+
+    def on_done(self) -> None:
+        if self.data:
+            self.conversation.reply(self.lsn, self.data)
+
+
+@final
+class PendingDisconnect(TaskReply):
+    """A DISCONNECT whose unit of work is committed in slices first."""
+
+    def __init__(self, conversation: ServerConversation, leave: Callable[[], None]) -> None:
+        super().__init__(conversation)
+        self.leave = leave
+
+    def on_done(self) -> None:
+        self.leave()
 
 
 @final
@@ -264,7 +309,15 @@ class ServerConversation:
     # -- PUT -----------------------------------------------------------------------------------------------------------
 
     def put(
-        self, type: i64, number: i64, buffer: bytes, whole: i64, start: i64, end: i64, long_body: bytes = b""
+        self,
+        type: i64,
+        number: i64,
+        buffer: bytes,
+        whole: i64,
+        start: i64,
+        end: i64,
+        long_body: bytes = b"",
+        publish_level: i64 = PUBLISH_LEVEL_HIGHEST,
     ) -> None:
         """Handle PUT, or PUBLISH, whose payload begins at `whole` with a publication level before the put.
 
@@ -294,7 +347,6 @@ class ServerConversation:
         if context != 0:
             source = connection.handles.get(context)
         block = b""
-        engine.journal_full = False
         try:
             if block_bytes > 0:
                 block = buffer[start + PUT_FIXED_BYTES : body_at]
@@ -303,21 +355,21 @@ class ServerConversation:
             if number == 0:
                 options = options & ~mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_ASYNC_RESPONSE
             body = long_body if long_body else buffer[body_at:end]
-            reason: i64 = putting.put(engine, connection, handle, md, options, block, body, source)
+            outcome = putting.put(engine, connection, handle, md, options, block, body, source, publish_level)
         except MQError as error:
             self._put_failed(type, number, error.reason, handle, error.detail)
             return
-        if reason != 0 and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
-            is_full: bool = reason == mq.MQRC_RESOURCE_PROBLEM and engine.journal_full
-            if is_full and self.reactor.stall(self, type, number, buffer[whole:end] + long_body):
+        reason: i64 = outcome.reason
+        if outcome.has_failed():
+            if outcome.wants_log_space and self.reactor.stall(self, type, number, buffer[whole:end] + long_body):
                 return
             self._put_failed(type, number, reason, handle, "")
             return
         if number == 0:
             return  # the engine has counted it for MQSTAT
         code: i64 = mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING
-        data = put_reply_frame(self.number, number, code, reason, connection.put_md, type)
-        self.reply(connection.after_lsn, data)
+        data = put_reply_frame(self.number, number, code, reason, outcome.md, type)
+        self.reply(outcome.after_lsn, data)
 
     def _put_failed(self, type: i64, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
         count_put_failed(self.engine, self.connection, handle)
@@ -594,17 +646,22 @@ class ServerConversation:
         connection = self.connection
         try:
             if type == COMMIT:
-                reason: i64 = syncpoint.commit(self.engine, connection)
+                outcome = syncpoint.commit(self.engine, connection, True)
             else:
-                reason = syncpoint.back_out(self.engine, connection)
+                outcome = syncpoint.back_out(self.engine, connection, True)
         except MQError as error:
             self.reply_failure(type, number, error.completion, error.reason, error.detail)
             return
-        if number != 0:
-            self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion_code(reason), reason))
+        reason: i64 = outcome.reason
+        reply = reply_frame(type, self.number, number, completion_code(reason), reason) if number != 0 else b""
+        task = outcome.task
+        if task is not None:
+            self.reactor.call_when_done(task, UnitReply(self, outcome.after_lsn, reply))
+        elif number != 0:
+            self.reply(outcome.after_lsn, reply)
 
-    def close(self, commits: bool) -> i64:
-        """End the conversation, and return 0 or the reason. The unit of work is backed out unless `commits`."""
+    def close(self, commits: bool) -> UnitOutcome:
+        """End the conversation. The unit of work is backed out unless `commits`."""
         self.is_over = True
         for waiting in list(self.waiting.values()):
             self.remove_waiting(waiting)
@@ -612,6 +669,6 @@ class ServerConversation:
         for holder in self.held.values():
             self._back_out_held(holder)
         self.held = {}
-        reason: i64 = self.reactor.handler.release_connection(self, commits)
+        outcome = self.reactor.handler.release_connection(self, commits)
         self.connection.owner = None
-        return reason
+        return outcome

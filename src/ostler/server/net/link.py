@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from time import monotonic_ns, perf_counter_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
@@ -264,7 +264,7 @@ class ServerLink(LaneMember):
             handled += 1
             if handled & _CLOCK_MASK == 0:
                 # Many requests at once may take long together.
-                now_ns: i64 = monotonic_ns()
+                now_ns: i64 = self.reactor.monotonic_ns()
                 if end_ns == 0:
                     end_ns = now_ns + self.reactor.slow.quick_ns
                 elif now_ns > end_ns:

@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,8 @@ DEFAULT_PORT: Final = 1414
 _BACKLOG: Final = 4096
 LOOPBACK: Final = "127.0.0.1"
 _UNIX: Final = "/"
+
+Listen = Callable[[str, int, int], socket.socket]
 
 
 class ListenerRefused(Exception):
@@ -50,17 +53,22 @@ class ListenerSocket:
             Path(self.path).unlink(missing_ok=True)
 
 
-def open_listener(definition: Definition) -> ListenerSocket:
-    """Listen as a LISTENER object defines. ListenerRefused names the port, and the process that uses it if known."""
+def open_listener(definition: Definition, listen: Listen | None = None, own_address: str = "") -> ListenerSocket:
+    """Listen as a LISTENER object defines. ListenerRefused names the port, and the process that uses it if known.
+
+    `listen` is that of the machine; see `Machine.listen`. `own_address` replaces the address of a definition that is
+    copied to several machines.
+    """
     name = definition.name
     port = _integer(definition, "PORT") or DEFAULT_PORT
     backlog = _integer(definition, "BACKLOG") or _BACKLOG
     address = str(definition.attributes.get("IPADDR", "") or "").strip()
     if address.startswith(_UNIX):
         return _open_unix(name, address, backlog)
+    address = own_address or address
     host = {"": LOOPBACK, "*": ""}.get(address, address)
     try:
-        sock = _bind(host, port, backlog)
+        sock = (listen or bind_tcp)(host, port, backlog)
     except socket.gaierror as error:
         raise ListenerRefused(f"{address!r} of listener {name} is not an address: {error.strerror}.") from error
     except OSError as error:
@@ -68,7 +76,7 @@ def open_listener(definition: Definition) -> ListenerSocket:
     return ListenerSocket(name, sock, address or LOOPBACK, sock.getsockname()[1], backlog)
 
 
-def _bind(host: str, port: int, backlog: int) -> socket.socket:
+def bind_tcp(host: str, port: int, backlog: int) -> socket.socket:
     """Return a listening socket. An empty host means all addresses, of both families if the machine has both."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if not host and socket.has_dualstack_ipv6():

@@ -7,31 +7,32 @@ is bounded: in events, in bytes of each link, in timers, and in time for request
 
 from __future__ import annotations
 
-import os
 import select
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic, monotonic_ns, sleep
 from typing import Final, final
 
 from librt.threading import Lock
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
-from ostler.engine.get import resume_scans
+from ostler.engine.get import resume_work
+from ostler.engine.task import EngineTask
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-from ostler.server.clock import EngineClock
-from ostler.server.net.conversation import ServerConversation, WaitingRequest
+from ostler.server.machine import MACHINE, Machine
+from ostler.server.net.conversation import ServerConversation, TaskReply, WaitingRequest
 from ostler.server.net.link import CLOSED, CLOSING, ServerLink
 from ostler.server.net.link_agent import LinkAgent
 from ostler.server.net.link_limits import OUT_HIGH_BYTES, OUT_LOW_BYTES
 from ostler.server.net.link_memory import LinkMemory
+from ostler.server.net.pass_times import LongestPass, ReactorCounters
 from ostler.server.net.reactor_handler import ReactorHandler
 from ostler.server.net.slow_lane import SlowLane
 from ostler.server.net.timers import Timer, TimerWheel
 from ostler.server.storage.journal_writer import JournalWriter
+from ostler.server.turn import EngineTurn
 
 _EVENTS_MAX: Final = 256
 _TIMERS_MAX: Final = 1024
@@ -56,21 +57,6 @@ _NO_MEMORY_LEFT: Final = "AMQ6118E: The queue manager has no memory left. Give i
 _ROOM_TRIES: Final = 3
 # The memory that all links together may hold for messages in transit, unless the process may have little.
 LINK_MEMORY_BYTES_MAX: Final = 1 << 30
-
-
-@final
-class ReactorCounters:
-    def __init__(self) -> None:
-        self.passes: i64 = 0
-        self.events: i64 = 0
-        self.malformed: i64 = 0
-        self.internal_errors: i64 = 0
-        self.accepted: i64 = 0
-        self.refused: i64 = 0
-        self.inline_forces: i64 = 0
-        self.stalled: i64 = 0
-        self.deferred: i64 = 0
-        self.searches: i64 = 0  # passes in which a long search for messages was continued
 
 
 @final
@@ -130,23 +116,25 @@ class Reactor:
     """Owns all links. Methods need the engine's lock and the reactor's thread, unless they say otherwise."""
 
     def __init__(
-        self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, handler: ReactorHandler
+        self, turn: EngineTurn, writer: JournalWriter, handler: ReactorHandler, machine: Machine = MACHINE
     ) -> None:
-        self.engine = engine
-        self.clock = clock
-        self.lock = lock
+        self.machine = machine
+        self.monotonic_ns: Callable[[], int] = machine.monotonic_ns
+        self.turn = turn
+        self.engine: Engine = turn.engine
         self.writer = writer
         self.log: RecoveryLog = writer.log
         self.handler = handler
-        self.epoll = select.epoll()
-        self.slow = SlowLane(self.epoll)
+        self.epoll = machine.epoll()
+        self.slow = SlowLane(self.epoll, machine.epoll())
         self.links: dict[int, ServerLink] = {}
         self.listening: set[int] = set()
-        self.now_ms: i64 = i64(monotonic_ns()) // _MILLISECOND_NS
+        self.now_ms: i64 = i64(self.monotonic_ns()) // _MILLISECOND_NS
         self.ahead_ms: i64 = 0  # added to the clock, for tests
         self.wheel = TimerWheel(self.now_ms)
         self.memory = LinkMemory(self, LINK_MEMORY_BYTES_MAX)
         self.counters = ReactorCounters()
+        self.longest_pass = LongestPass()
         self.dirty: list[ServerLink] = []
         self.failing: list[ServerLink] = []
         self.answered: list[WaitingRequest] = []  # their gets were answered by other threads
@@ -173,11 +161,11 @@ class Reactor:
         self._ballast = b""
         self.allocate_ballast()
         self._event_turn = Lock()
-        self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._event_fd = machine.eventfd()
         self.epoll.register(self._event_fd, _IN)
         # From now on passes continue long searches for messages, also those of programs in this process.
-        self._previous_waker: object = engine.owner_signal.waker
-        engine.owner_signal.waker = self.wake
+        self._previous_waker: object = self.engine.owner_signal.waker
+        self.engine.owner_signal.waker = self.wake
 
     # -- from other threads --------------------------------------------------------------------------------------------
 
@@ -190,7 +178,7 @@ class Reactor:
         try:
             self._woken = True
             if self._event_fd >= 0:
-                os.eventfd_write(self._event_fd, 1)
+                self.machine.eventfd_write(self._event_fd, 1)
         finally:
             self._event_turn.release()
 
@@ -322,7 +310,7 @@ class Reactor:
             link.resume()
             if self.engine.woken:
                 self.answer_woken()
-            if i64(monotonic_ns()) >= end_ns:
+            if i64(self.monotonic_ns()) >= end_ns:
                 return
 
     def stall(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> bool:
@@ -363,6 +351,21 @@ class Reactor:
             except Exception as error:
                 link.internal_error(error)
             self._retried = None
+            self.update_interest(link)  # the requests behind it are handled in this pass
+
+    # -- tasks of the engine -------------------------------------------------------------------------------------------
+
+    def call_when_done(self, task: EngineTask, reply: TaskReply) -> None:
+        """Reply when a task of the engine is done. Until then the link of the request is not read."""
+        link = reply.conversation.link
+        link.is_deferred = True
+        self.update_interest(link)
+        self.engine.notify_when_done(task, lambda: self.post(lambda: self._on_done(task, link, reply)))
+
+    def _on_done(self, task: EngineTask, link: ServerLink, reply: TaskReply) -> None:
+        link.is_deferred = False
+        if link.state < CLOSING and not task.is_abandoned:
+            reply.finish()
             self.update_interest(link)  # the requests behind it are handled in this pass
 
     # -- the log -------------------------------------------------------------------------------------------------------
@@ -418,7 +421,9 @@ class Reactor:
             self.throttle(link)
 
     def is_log_behind(self) -> bool:
-        """Return True while the log's own thread writes a long message."""
+        """Return True while the log's own thread writes a long message, or while other copies hold up a full buffer."""
+        if self.writer.shipper is not None:
+            return self.log.buffer_is_full()
         return self.log.end_lsn() - self.log.durable_lsn() > self.inline_bytes_max and self.log.buffer_is_full()
 
     def wait_for_log(self, link: ServerLink) -> None:
@@ -453,27 +458,28 @@ class Reactor:
         behind: i64 = log.end_lsn() - log.durable_lsn()
         if log.buffer_is_full() and wanted < log.end_lsn():
             wanted = log.end_lsn()
-        if log.buffer_is_full() and (behind > _BEHIND_BYTES_MAX or behind <= self.inline_bytes_max):
+        if self.writer.shipper is not None:
+            self._ask_for_force(wanted)  # other copies may take any time: links are paused when the buffer is full
+        elif log.buffer_is_full() and (behind > _BEHIND_BYTES_MAX or behind <= self.inline_bytes_max):
             # The buffer is full: everybody waits for the disk, so that memory does not grow.
             self._wait_durable(wanted)
         elif wanted > log.durable_lsn():
             if self._force_us <= self.inline_us_max and behind <= self.inline_bytes_max:
                 self._wait_durable(wanted)
-            elif wanted > self._asked_lsn:
-                self.lock.acquire()
-                try:
-                    self.writer.call_when_durable(wanted, self._on_forced)
-                finally:
-                    self.lock.release()
-                self._asked_lsn = wanted
+            else:
+                self._ask_for_force(wanted)
         if log.needs_checkpoint():
             self.writer.ask_for_checkpoint()
         if self._gated:
-            self.lock.acquire()  # a link with too much output is throttled, and its gets leave their queues
-            try:
+            with self.turn:  # a link with too much output is throttled, and its gets leave their queues
                 self._release_gated()
-            finally:
-                self.lock.release()
+
+    def _ask_for_force(self, wanted: i64) -> None:
+        """Ask the log's thread to force up to an LSN, and to wake this one when the log is durable up to there."""
+        if wanted > self._asked_lsn:
+            with self.turn:
+                self.writer.call_when_durable(wanted, self._on_forced)
+            self._asked_lsn = wanted
 
     def _drop_gated(self) -> None:
         """Discard gated replies, because the log has failed. The queue manager then breaks all connections."""
@@ -483,14 +489,14 @@ class Reactor:
             reply.drop()
 
     def _wait_durable(self, lsn: i64) -> None:
-        began = monotonic()
+        began_ns: i64 = self.monotonic_ns()
         try:
             self.writer.wait_durable(lsn)
         except MQError:
             self._drop_gated()
             return
         self.counters.inline_forces += 1
-        took: i64 = i64((monotonic() - began) * 1000000.0)
+        took: i64 = (i64(self.monotonic_ns()) - began_ns) // 1000
         self._force_us = (self._force_us * 15 + took) // 16
 
     def _on_forced(self) -> None:
@@ -512,7 +518,7 @@ class Reactor:
                 self.release_ballast()
                 with suppress(MemoryError):
                     self.handler.note(_NO_MEMORY_LEFT)
-                    sleep(_MEMORY_PAUSE_SECONDS)
+                    self.machine.sleep(_MEMORY_PAUSE_SECONDS)
 
     def release_ballast(self) -> None:
         """Free the memory that is reserved for reporting that there is no more."""
@@ -530,31 +536,27 @@ class Reactor:
     def run_pass(self, sleep_ms_max: i64) -> None:
         """Wait for events, and handle a bounded number of them. The engine's lock is not held."""
         sleep_ms: i64 = 0
-        now_ns: i64 = monotonic_ns()
+        now_ns: i64 = self.monotonic_ns()
         has_slow_turn: bool = self.slow.has_turn(now_ns)
         if not (self._posted or self.resuming or self.dirty or self.reading or self.pumping):
             if not has_slow_turn:
                 sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
                 rest_ms: i64 = self.slow.rest_ms(now_ns)
                 sleep_ms = rest_ms if rest_ms < sleep_ms else sleep_ms
-            elif not self._deferred and not self.engine.has_pending_scans():
+            elif not self._deferred and not self.engine.has_pending_work():
                 sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
         events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
-        now_ns = monotonic_ns()
+        now_ns = self.monotonic_ns()
         self.now_ms = now_ns // _MILLISECOND_NS + self.ahead_ms
         self.counters.passes += 1
         self.counters.events += len(events)
-        self.lock.acquire()
-        try:
-            self.clock.update(self.engine)
-            if self.engine.share_left < self.engine.share_cost:
-                self.engine.renew_share()
+        with self.turn as engine:
+            if engine.share_left < engine.share_cost:
+                engine.renew_share()
             self._serve(events, now_ns)
-            if has_slow_turn and (self._is_slow_ready or self._deferred or self.engine.has_pending_scans()):
+            if has_slow_turn and (self._is_slow_ready or self._deferred or engine.has_pending_work()):
                 self._serve_slow()
             self._finish_serving()
-        finally:
-            self.lock.release()
         self._send()
         if self._gated or self.log.needs_checkpoint() or self.log.buffer_is_full():
             self._gather()
@@ -568,6 +570,8 @@ class Reactor:
             for link in waiting:
                 link.waits_for_log = False
                 self.update_interest(link)
+        ended_ns: i64 = self.monotonic_ns()
+        self.longest_pass.note(ended_ns - now_ns, ended_ns)
 
     def _gather(self) -> None:
         """Serve links that became readable meanwhile, without waiting: one force then suffices for all of them."""
@@ -579,12 +583,11 @@ class Reactor:
                 return
             self.counters.events += len(events)
             self.is_gathering = True
-            self.lock.acquire()
             try:
-                self._serve(events, monotonic_ns())
-                self._finish_serving()
+                with self.turn:
+                    self._serve(events, self.monotonic_ns())
+                    self._finish_serving()
             finally:
-                self.lock.release()
                 self.is_gathering = False
             self._send()
 
@@ -596,26 +599,26 @@ class Reactor:
             if link is not None:
                 self._serve_link(link, mask)
                 before_ns: i64 = now_ns
-                now_ns = monotonic_ns()
+                now_ns = self.monotonic_ns()
                 self.slow.fast_ns = now_ns
                 if now_ns - before_ns > self.slow.quick_ns and link.state != CLOSED:
                     self.slow.update_lane(link, now_ns - before_ns)
             elif fd == self._event_fd:
                 # In this order: a thread that wakes the reactor in between has queued its work already.
                 with suppress(BlockingIOError):
-                    os.eventfd_read(self._event_fd)
+                    self.machine.eventfd_read(self._event_fd)
                 self._woken = False
             elif fd == self.slow.fd:
                 self._is_slow_ready = True
 
     def _serve_slow(self) -> None:
         """Serve the slow lane for a slice of time: links and listeners once each, and long searches for messages."""
-        began_ns: i64 = monotonic_ns()
+        began_ns: i64 = self.monotonic_ns()
         now_ns: i64 = began_ns
         end_ns: i64 = began_ns + self.slow.slice_ns(began_ns)
         if self._deferred:
             self._resume_deferred(end_ns)
-            now_ns = monotonic_ns()
+            now_ns = self.monotonic_ns()
         seen: set[int] = set()
         events: list[tuple[int, int]] = self.slow.poll()
         while events:
@@ -630,20 +633,22 @@ class Reactor:
                 elif fd in self.listening:
                     self.handler.accept(fd)
                 before_ns: i64 = now_ns
-                now_ns = monotonic_ns()
+                now_ns = self.monotonic_ns()
                 if link is not None and link.state != CLOSED:
                     self.slow.update_lane(link, now_ns - before_ns)
             if events:
                 self.counters.events += len(events)
                 events = self.slow.poll()
-        if self.engine.has_pending_scans():
-            resume_scans(self.engine)
+        if self.engine.has_pending_work():
+            resume_work(self.engine)
             self.counters.searches += 1
-            now_ns = monotonic_ns()
+            now_ns = self.monotonic_ns()
         self.slow.rest(began_ns, now_ns)
 
     def _serve_link(self, link: ServerLink, mask: i64) -> None:
-        if mask & _IN:
+        if mask & _IN and self.writer.shipper is not None and self.is_log_behind():
+            self.wait_for_log(link)
+        elif mask & _IN:
             link.on_readable()
             if self.engine.woken:
                 self.answer_woken()
@@ -757,36 +762,30 @@ class Reactor:
         if self.failing:
             failing = self.failing
             self.failing = []
-            self.lock.acquire()
-            try:
+            with self.turn:
                 for link in failing:
                     link.close("the connection failed")
                 if self.engine.woken:
                     self.answer_woken()
-            finally:
-                self.lock.release()
 
-    def close_links(self) -> None:
-        """Flush and close all links."""
-        self.lock.acquire()
-        try:
+    def close_links(self, flushes: bool = True) -> None:
+        """Close all links, and send what they have to send before that, unless it is not to be believed any more."""
+        with self.turn:
             for link in list(self.links.values()):
-                link.flush()
+                if flushes:
+                    link.flush()
                 self.close(link)
-        finally:
-            self.lock.release()
 
     def close_all(self) -> None:
         """Close all links and the reactor itself, after its thread has ended."""
         self.close_links()
-        self.lock.acquire()
-        self.engine.owner_signal.waker = self._previous_waker
-        self.engine.signal_new_owner()
-        self.lock.release()
+        with self.turn as engine:
+            engine.owner_signal.waker = self._previous_waker
+            engine.signal_new_owner()
         self.slow.close()
         self.epoll.close()
         self._event_turn.acquire()
         if self._event_fd >= 0:
-            os.close(self._event_fd)
+            self.machine.close(self._event_fd)
             self._event_fd = -1
         self._event_turn.release()

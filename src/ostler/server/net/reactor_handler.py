@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mypy_extensions import mypyc_attr
 
+from ostler.engine.outcomes import UnitOutcome
 from ostler.wire.connect_frames import ConnectArguments, Hello
 from ostler.wire.tls_stream import TlsStream
 
@@ -46,8 +47,8 @@ class ReactorHandler(metaclass=ABCMeta):
         """Handle a request that the conversation does not handle itself."""
 
     @abstractmethod
-    def release_connection(self, conversation: ServerConversation, commits: bool) -> int:
-        """Disconnect the connection of a conversation that has ended. Return 0 or the reason code."""
+    def release_connection(self, conversation: ServerConversation, commits: bool) -> UnitOutcome:
+        """Disconnect the connection of a conversation that has ended."""
 
     @abstractmethod
     def run_command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:

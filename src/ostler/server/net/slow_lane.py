@@ -42,9 +42,9 @@ class LaneMember(Timer):
 class SlowLane:
     """The epoll of the slow lane, and the time that it may use. Only the reactor's thread uses it."""
 
-    def __init__(self, fast: select.epoll) -> None:
+    def __init__(self, fast: select.epoll, slow: select.epoll) -> None:
         self._fast = fast
-        self.epoll = select.epoll()
+        self.epoll = slow
         self.fd: int = self.epoll.fileno()
         self.resting_until_ns: i64 = 0
         self.quick_ns: i64 = _QUICK_NS

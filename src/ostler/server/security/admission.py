@@ -94,7 +94,7 @@ class Admission:
     def __init__(self, server: AdmissionHost) -> None:
         self._server = server
         self._manager = server.manager
-        self.lookups = Lookups(server.reactor.post)
+        self.lookups = Lookups(server.reactor.post, server.reactor.machine)
         self._pending: dict[ServerLink, set[int]] = {}
         self.authentication: AuthenticationSettings | None = None
         self._configuration_problem = ""  # why passwords cannot be checked as CONNAUTH requires
@@ -342,7 +342,6 @@ class Admission:
     ) -> None:
         """Send a Channel Blocked event, or with WARN(YES) a Channel Blocked Warning."""
         engine = self._manager.engine
-        self._manager.clock.update(engine)
         made = channel_events.on_channel_blocked(
             engine, not decision.is_refused, qualifier, channel, address, user, peer, partner
         )
@@ -350,7 +349,6 @@ class Admission:
 
     def _send_refused_event(self, pending: AdmissionRequest, user: str, wrong_user: str = "") -> None:
         engine = self._manager.engine
-        self._manager.clock.update(engine)
         link, asked = pending.link, pending.asked
         address = "" if link.is_local else host_of(link)
         made = configuration_events.on_connect_refused(

@@ -7,16 +7,16 @@ per address. Results are delivered on the reactor's thread.
 from __future__ import annotations
 
 import socket
-import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from functools import partial
 from typing import Final
 
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.security.addresses import read_address
+from ostler.server.machine import MACHINE, Machine
 
 _THREADS: Final = 2  # a check takes a core and 16 megabytes for some time
 _LOOKUPS_MAX: Final = 512  # that wait for a thread
@@ -38,10 +38,11 @@ class _Lookup:
 class Lookups:
     """The pool and its limits. All methods but `host_name` are for the reactor's thread."""
 
-    def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, post: Callable[[Callable[[], None]], None], machine: Machine = MACHINE) -> None:
         """`post` schedules a call on the reactor's thread."""
         self._post = post
-        self.pool: ThreadPoolExecutor | None = None
+        self._machine = machine
+        self.pool: Executor | None = None
         self._waiting: Counter[str] = Counter()  # by address
         self.names: dict[str, tuple[str, float]] = {}
 
@@ -53,7 +54,7 @@ class Lookups:
         if self._waiting.total() >= _LOOKUPS_MAX or self._waiting[address] >= _LOOKUPS_PER_ADDRESS_MAX:
             raise MQError(mq.MQRC_RESOURCE_PROBLEM, "Too many applications wait to be let in. Try again later.")
         if self.pool is None:
-            self.pool = ThreadPoolExecutor(_THREADS, "ostler-admission")
+            self.pool = self._machine.executor(_THREADS, "ostler-admission")
         self._waiting[address] += 1
         lookup = _Lookup(address, run, then)
         try:
@@ -84,7 +85,7 @@ class Lookups:
     def host_name(self, address: str) -> str:
         """Return the verified host name of an address, or an empty string. Call it on a thread of the pool."""
         known = self.names.get(address)
-        now = time.monotonic()
+        now = self._machine.monotonic()
         if known is not None and now - known[1] < _NAME_SECONDS:
             return known[0]
         name = _verified_host_name(address)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from typing import Final
 
 from ostler.engine.core import Engine
-from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
+from ostler.engine.get import resume_work
+from ostler.engine.recovery.checkpoint import Checkpoint, load_prepared, relog_prepared
 from ostler.engine.recovery.checkpoint_space import hold_reserve
 from ostler.engine.recovery.snapshot import Snapshot
 from ostler.engine.syncpoint import back_out_oldest
@@ -16,9 +17,12 @@ from ostler.model.disk import DescriptorsExhausted, DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.server.manager_core import ManagerCore
 from ostler.server.storage.memory_limits import give_memory_back
+from ostler.server.storage.message_reader import call_with_reads
 
 # After a snapshot with more rows than this, memory is returned to the operating system at once.
 _ROWS_MANY = 100_000
+_SETTLE_SECONDS_MAX: Final = 10.0
+_SETTLE_PAUSE_SECONDS: Final = 0.0002
 
 
 def shortage(full: DiskFull) -> str:
@@ -44,7 +48,7 @@ class Checkpointer:
 
     def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
-        self._room_turn = threading.Lock()
+        self._room_turn = manager.machine.lock()
 
     def make_room(self) -> None:
         """Free log space: take a checkpoint, and while units of work still hold the log, back out the oldest one."""
@@ -64,9 +68,8 @@ class Checkpointer:
                 self._manager.engine.journal_wanted_bytes = 0
 
     def _back_out_oldest(self) -> bool:
-        with self._manager.lock:
+        with self._manager.turn:
             unit = back_out_oldest(self._manager.engine, self._manager.log.writer.restart_lsn)
-            self._manager.wake()
         if unit is None:
             return False
         self._manager.note(
@@ -78,8 +81,9 @@ class Checkpointer:
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
         with self._manager.checkpoint_turn:
-            with self._manager.lock:
-                self._manager.clock.update(self._manager.engine)
+            self._settle_unit_ends()
+            call_with_reads(self._manager, load_prepared)
+            with self._manager.turn:
                 relog_prepared(self._manager.engine)
                 taken = Checkpoint(self._manager.engine, orderly)
                 pending = taken.pending()
@@ -88,7 +92,7 @@ class Checkpointer:
                 self._finish_checkpoint(taken)
                 self._hold_space()
             except BaseException as error:
-                with self._manager.lock:
+                with self._manager.turn:
                     taken.abandon()
                 if isinstance(error, DiskFailed):
                     self._manager.fail(str(error))
@@ -98,9 +102,20 @@ class Checkpointer:
         if full is not None:
             raise full
 
+    def _settle_unit_ends(self) -> None:
+        """Let the ends of large units finish in slices. A checkpoint would finish them at once, under the lock."""
+        manager = self._manager
+        deadline = manager.machine.monotonic() + _SETTLE_SECONDS_MAX
+        while manager.machine.monotonic() < deadline and not manager.writer.failure:
+            with manager.turn as engine:
+                if not engine.unit_ends:
+                    return
+                resume_work(engine)
+            manager.machine.sleep(_SETTLE_PAUSE_SECONDS)
+
     def _hold_space(self) -> None:
         """Refill the reserve of disk space, as far as the disk has space."""
-        with self._manager.lock:
+        with self._manager.turn:
             hold_reserve(self._manager.engine)
         self._manager.log.writer.may_grow = True
 
@@ -114,12 +129,12 @@ class Checkpointer:
                 write()
                 return
             except DescriptorsExhausted:
-                with self._manager.lock:
+                with self._manager.turn:
                     if not self._manager.engine.open_files.close_one():
                         raise
             except DiskFull:
                 self._manager.log.writer.may_grow = False  # the released space is not for log extents
-                with self._manager.lock:
+                with self._manager.turn:
                     if not self._manager.engine.reserve.release(self._manager.engine.disk, size_bytes):
                         raise
 
@@ -131,17 +146,18 @@ class Checkpointer:
                 self._checkpoint_queue(taken, queue_id)
             except DiskFull as error:
                 full = error
-                with self._manager.lock:
+                with self._manager.turn:
                     taken.skip_queue()
         return full
 
     def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
-        with self._manager.lock:
+        self._settle_unit_ends()
+        with self._manager.turn:
             snapshot = taken.begin_queue(queue_id)
         if snapshot is None:
             return
         self._write_snapshot(snapshot)
-        with self._manager.lock:
+        with self._manager.turn:
             taken.end_queue(snapshot)
 
     def _write_snapshot(self, snapshot: Snapshot) -> None:
@@ -154,16 +170,16 @@ class Checkpointer:
             give_memory_back()
 
     def _finish_checkpoint(self, taken: Checkpoint) -> None:
-        with self._manager.lock:
+        with self._manager.turn:
             catalogue = taken.begin_catalogue()
             lsn = self._manager.log.end_lsn()
         self._manager.writer.wait_durable(lsn)
         if catalogue:
             self._write(lambda: taken.write_catalogue(self._manager.disk, catalogue), len(catalogue))
-        with self._manager.lock:
+        with self._manager.turn:
             manifest = taken.begin_manifest()
         self._write(lambda: taken.write_manifest(self._manager.disk, manifest), manifest.size_bytes())
-        with self._manager.lock:
+        with self._manager.turn:
             restart_lsn = max(taken.end(), self._manager.log.writer.restart_lsn)
             checkpoint_lsn = self._manager.log.durable_lsn()
         self._manager.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn, taken.number)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
+from functools import partial
 
+from ostler.engine.core import Engine
 from ostler.engine.queue.expiry import ExpiryScan
 from ostler.log.settings import LogManagement, LogType
 from ostler.model.disk import DiskFailed, DiskFull
@@ -16,6 +16,7 @@ from ostler.server.statistics_writer import StatisticsWriter
 from ostler.server.storage.checkpointer import shortage
 from ostler.server.storage.media_recovery import record_all_images
 from ostler.server.storage.memory_limits import give_memory_back
+from ostler.server.storage.message_reader import call_with_reads
 from ostler.server.storage.scavenger import Scavenger
 from ostler.server.supervised_thread import SupervisedThread
 
@@ -28,19 +29,26 @@ _TRIM_PERIOD_SECONDS = 5.0
 class Housekeeping:
     def __init__(self, manager: ManagerCore, statistics_writer: StatisticsWriter) -> None:
         self._manager = manager
+        self._machine = manager.machine
         self._statistics_writer = statistics_writer
-        self._stop = threading.Event()
-        self._asked = threading.Event()
+        self._stop = self._machine.event()
+        self._asked = self._machine.event()
         self._scanned_at = 0.0
         self._space_made_at = 0.0
-        self._image_recorded_at = time.monotonic()
+        self._image_recorded_at = self._machine.monotonic()
         self._image_recorded_lsn = manager.log.end_lsn()
         self.scavenger = Scavenger(manager, self._stop)
         self.has_freed_much: Callable[[], bool] = _never  # set by the server, for the memory of links
-        self._trimmed_at = time.monotonic()
+        self._trimmed_at = self._machine.monotonic()
         self._notes = RateLimitedLog(manager.note)
         self._thread = SupervisedThread(
-            "ostler-housekeeping", "housekeeping", self._run, self._is_over, manager.note, stopping=self._stop
+            "ostler-housekeeping",
+            "housekeeping",
+            self._run,
+            self._is_over,
+            manager.note,
+            stopping=self._stop,
+            machine=manager.machine,
         )
 
     def start(self) -> None:
@@ -93,10 +101,10 @@ class Housekeeping:
         elif manager.log.needs_checkpoint() or self._space_is_wanted():
             manager.checkpoint()
         if self._image_is_due():
-            self._image_recorded_at = time.monotonic()
+            self._image_recorded_at = self._machine.monotonic()
             self._image_recorded_lsn = manager.log.end_lsn()
             record_all_images(manager)
-        now = time.monotonic()
+        now = self._machine.monotonic()
         if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
             self._scanned_at = now
             self._do("the search for expired messages", self.expire)
@@ -119,7 +127,7 @@ class Housekeeping:
     def _space_is_wanted(self) -> bool:
         """Return True when a put was refused for lack of disk space and a checkpoint would free some."""
         reserve = self._manager.engine.reserve
-        now = time.monotonic()
+        now = self._machine.monotonic()
         if not reserve.was_refused or reserve.freed_bytes == 0 or now - self._space_made_at < _SPACE_PERIOD_SECONDS:
             return False
         self._space_made_at = now
@@ -138,7 +146,9 @@ class Housekeeping:
         if megabytes is not None and written >= megabytes << 20:
             return True
         minutes = section.image_interval_minutes
-        return minutes is not None and written > 0 and time.monotonic() - self._image_recorded_at >= minutes * 60
+        return (
+            minutes is not None and written > 0 and self._machine.monotonic() - self._image_recorded_at >= minutes * 60
+        )
 
     def expire(self) -> None:
         """Remove expired messages, a slice of the queues at a time, releasing the lock in between."""
@@ -147,13 +157,14 @@ class Housekeeping:
         scan.begin()
         more = True
         while more and not self._stop.is_set():
-            with manager.lock:
-                manager.clock.update(manager.engine)
-                more = scan.step()
-                manager.wake()
-                lsn = manager.log.end_lsn()
+            more, lsn = call_with_reads(manager, partial(_expire_slice, scan))
             if lsn > manager.log.durable_lsn():
                 manager.writer.wait_durable_throttled(lsn)
+
+
+def _expire_slice(scan: ExpiryScan, engine: Engine) -> tuple[bool, int]:
+    """Scan one slice. Returns whether there is more, and the LSN up to which the journal must be durable."""
+    return scan.step(), engine.journal.end_lsn()
 
 
 def _never() -> bool:

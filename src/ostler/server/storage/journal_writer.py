@@ -3,13 +3,16 @@
 The first thread that needs a record durable becomes the leader: it takes all that was appended so far, and writes and
 forces it while the engine goes on. The others find their records durable when they get the turn. A background thread
 leads for callers that do not wait. A failed force is never retried: the queue manager ends.
+
+A queue manager with copies (`replicate`) forces in the same way, and offers every batch to the copies before. Its log
+is durable when enough of them have forced it, too: `group_durable` is called then, by the threads that hear of them.
+That may take any time, which is not a failure; nobody but application threads in `wait_durable` waits for it.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from time import monotonic, perf_counter_ns, sleep
 from typing import final
 
 from librt.threading import Lock
@@ -18,9 +21,11 @@ from mypy_extensions import i64
 from ostler.log.errors import LogSpace
 from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
+from ostler.log.shipping import LogShipper
 from ostler.model import constants as mq
 from ostler.model.counters import ForceCounters
-from ostler.model.errors import MQError
+from ostler.model.errors import InvariantFailed, MQError
+from ostler.server.machine import MACHINE, Machine
 from ostler.server.thread_names import show_thread_name
 
 # Bounded, so that a force never waits behind many steps of extent preparation.
@@ -31,6 +36,8 @@ _SPACE_PAUSE_SECONDS = 0.05
 # The durable end of the log is noted in the control file at most this often while the log is busy.
 _NOTE_PERIOD_SECONDS = 1.0
 _NOTE_IDLE_SECONDS = 0.25
+# A thread that waits for copies looks this often whether the queue manager has failed.
+_GROUP_WAIT_SECONDS = 0.5
 _NO_MEMORY = "there is no memory to write it. Give the queue manager more"
 
 
@@ -54,6 +61,7 @@ class JournalWriter:
         make_room: Callable[[], None],
         ask_for_checkpoint: Callable[[], None],
         on_failure: Callable[[str], None],
+        machine: Machine = MACHINE,
     ) -> None:
         self.log = log
         self.on_failure = on_failure
@@ -62,15 +70,21 @@ class JournalWriter:
         self.engine_lock = engine_lock
         self.failure: str = ""
         self.counters = ForceCounters()
-        self._turn = threading.Lock()
+        self._sleep = machine.sleep
+        self._monotonic = machine.monotonic
+        self._perf_counter_ns = machine.perf_counter_ns
+        self._turn = machine.lock()
         self._kept: Batch | None = None  # a batch that found no disk space or no memory
         self._shortage = ""  # what it lacked
-        self._waiting: list[DurabilityWaiter] = []
-        self._kick = threading.Event()
+        self.shipper: LogShipper | None = log.writer.shipper  # of a log that was promoted to lead
+        self._group_moved = threading.Condition()
+        self._waiting: list[DurabilityWaiter] = []  # in the order they came, which need not be that of their LSNs
+        self._waited_lsn: i64 = 0  # the highest LSN that any of them has waited for
+        self._kick = machine.event()
         self._stopping = False
-        self._stopped = threading.Event()
-        self._runner = threading.Thread(target=self._run, name="ostler-log", daemon=True)
-        self._end_noter = threading.Thread(target=self._run_end_notes, name="ostler-log-note", daemon=True)
+        self._stopped = machine.event()
+        self._runner = machine.thread(self._run, "ostler-log")
+        self._end_noter = machine.thread(self._run_end_notes, "ostler-log-note")
         self._runner.start()
         self._end_noter.start()
 
@@ -78,19 +92,34 @@ class JournalWriter:
 
     def wait_durable(self, lsn: i64) -> None:
         """Return when the log is durable up to an LSN. Call it without the engine's lock. Raises MQError on failure."""
+        self._wait_forced(lsn)
+        if self.shipper is not None:
+            self._wait_group(lsn)
+
+    def _wait_forced(self, lsn: i64) -> None:
+        """Return when the log is forced here up to an LSN."""
         tries_left: i64 = _SPACE_TRIES
-        while self.log.durable_lsn() < lsn:
+        while self.log.forced_lsn() < lsn:
             with self._turn:
                 if self.failure:
                     raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
-                if self.log.durable_lsn() < lsn and not self._force():
+                if self.log.forced_lsn() < lsn and not self._force():
                     tries_left -= 1
                     if tries_left == 0:
                         self._fail(self._shortage)
             if self._waiting:
                 self._notify_durable()
-            if tries_left < _SPACE_TRIES and self.log.durable_lsn() < lsn:
-                sleep(_SPACE_PAUSE_SECONDS)
+            if tries_left < _SPACE_TRIES and self.log.forced_lsn() < lsn:
+                self._sleep(_SPACE_PAUSE_SECONDS)
+
+    def _wait_group(self, lsn: i64) -> None:
+        """Return when enough copies have forced the log up to an LSN, however long that takes."""
+        while self.log.durable_lsn() < lsn:
+            if self.failure:
+                raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+            with self._group_moved:
+                if self.log.durable_lsn() < lsn and not self.failure:
+                    self._group_moved.wait(_GROUP_WAIT_SECONDS)
 
     def wait_durable_throttled(self, lsn: i64) -> None:
         """As `wait_durable`, with back-pressure: the caller helps to make room in a log that is filling."""
@@ -103,7 +132,11 @@ class JournalWriter:
                 self.ask_for_checkpoint()
 
     def call_when_durable(self, lsn: i64, notify: Callable[[], None]) -> None:
-        """Call `notify`, on another thread, when the log is durable up to an LSN. Call this with the engine's lock."""
+        """Call `notify`, on another thread, when the log is durable up to an LSN. Call this in a turn."""
+        if lsn > self.log.end_lsn():
+            raise InvariantFailed(f"An application waits for LSN {lsn}, but the log ends at {self.log.end_lsn()}")
+        if lsn > self._waited_lsn:
+            self._waited_lsn = lsn
         self._waiting.append(DurabilityWaiter(lsn, notify))
         if not self._kick.is_set():
             self._kick.set()
@@ -120,6 +153,39 @@ class JournalWriter:
         for each in due:
             each.notify()
 
+    # -- copies ----------------------------------------------------------------
+
+    def replicate(self, shipper: LogShipper, group_lsn: i64) -> None:
+        """Let the log be one of several copies. Call it before anything is appended; see RecoveryLog.replicate."""
+        with self._turn:
+            self.engine_lock.acquire()
+            try:
+                self.log.replicate(shipper, group_lsn)
+            finally:
+                self.engine_lock.release()
+            self.shipper = shipper
+
+    def group_durable(self, lsn: i64) -> None:
+        """Enough copies have forced the log up to an LSN. Any thread may call it, without the engine's lock."""
+        self.engine_lock.acquire()
+        try:
+            self.log.group_durable(lsn)
+        finally:
+            self.engine_lock.release()
+        with self._group_moved:
+            self._group_moved.notify_all()
+        if self._waiting:
+            self._notify_durable()
+
+    def depose(self, why: str) -> None:
+        """Another copy leads now, or may: what is not durable yet is never acknowledged. The queue manager ends."""
+        if not self.failure:
+            self.failure = why
+            self.on_failure(why)
+        with self._group_moved:
+            self._group_moved.notify_all()
+        self._kick.set()
+
     # -- forcing ---------------------------------------------------------------
 
     def _fail(self, why: str) -> None:
@@ -135,13 +201,16 @@ class JournalWriter:
         if self._kept is None:
             self.engine_lock.acquire()
             try:
+                if self.failure:
+                    # It failed in the turn before this one, and what that appended is not to be believed.
+                    raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
                 self._kept = self.log.take_batch()
             finally:
                 self.engine_lock.release()
         batch = self._kept
         if batch is None:
             return True
-        began: i64 = perf_counter_ns()
+        began: i64 = self._perf_counter_ns()
         try:
             self.log.writer.write_batch(batch)
         except LogSpace:
@@ -154,13 +223,20 @@ class JournalWriter:
         except Exception as error:
             self._fail(str(error))
         self._kept = None
-        ended: i64 = perf_counter_ns()
+        ended: i64 = self._perf_counter_ns()
         self.counters.count((ended - began) // 1000)
+        why = ""
         self.engine_lock.acquire()
         try:
             self.log.batch_durable(batch)
+        except AssertionError as error:
+            why = f"its end is not where it was forced to: {error}"
         finally:
             self.engine_lock.release()
+        if why:
+            self._fail(why)
+        if self.shipper is not None:
+            self.shipper.forced(batch.end_lsn)
         if self.log.writer.wants_extent() and not self._kick.is_set():
             self._kick.set()  # prepare one before the current extent is full
         return True
@@ -191,8 +267,8 @@ class JournalWriter:
             self._kick.clear()
             try:
                 lsn: i64 = self._wanted_lsn()
-                while lsn > self.log.durable_lsn() and not self.failure:
-                    self.wait_durable(lsn)
+                while lsn > self.log.forced_lsn() and not self.failure:
+                    self._wait_forced(lsn)
                     if self.log.needs_checkpoint():
                         self.ask_for_checkpoint()
                     lsn = self._wanted_lsn()
@@ -202,7 +278,7 @@ class JournalWriter:
             except MQError:
                 pass  # reported below
             except MemoryError:
-                sleep(_SPACE_PAUSE_SECONDS)
+                self._sleep(_SPACE_PAUSE_SECONDS)
                 self._kick.set()  # nothing has changed: try again
             except Exception as error:
                 self.failure = f"The log's thread cannot go on: {error}"
@@ -220,14 +296,14 @@ class JournalWriter:
         seen_lsn: i64 = -1
         noted_at = 0.0
         while not self._stopped.wait(_NOTE_IDLE_SECONDS):
-            lsn: i64 = writer.forced_lsn
+            lsn: i64 = writer.group_lsn
             is_busy: bool = lsn != seen_lsn
             seen_lsn = lsn
             if self.failure or not writer.has_new_end():
                 continue
-            if is_busy and monotonic() - noted_at < _NOTE_PERIOD_SECONDS:
+            if is_busy and self._monotonic() - noted_at < _NOTE_PERIOD_SECONDS:
                 continue
-            noted_at = monotonic()
+            noted_at = self._monotonic()
             try:
                 writer.note_end()
             except MemoryError:
@@ -238,10 +314,10 @@ class JournalWriter:
                 self._kick.set()
 
     def _wanted_lsn(self) -> i64:
-        """Return the LSN that the newest callback waits for."""
+        """Return the highest LSN that a callback waits for, or 0."""
         self.engine_lock.acquire()
         try:
-            return self._waiting[-1].lsn if self._waiting else 0
+            return self._waited_lsn if self._waiting else 0
         finally:
             self.engine_lock.release()
 

@@ -12,6 +12,7 @@ from ostler.log.settings import LogType
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.manager_core import ManagerCore
+from ostler.server.storage.message_reader import call_with_reads
 
 
 @dataclass(frozen=True)
@@ -38,25 +39,23 @@ def record_image(manager: ManagerCore, name: str) -> RecordedImage:
     """rcdmqimg for one queue: copy it into the log in slices, releasing the lock in between."""
     _check_linear(manager)
     began = time.monotonic()
-    with manager.lock:
+    with manager.turn:
         writer = ImageWriter(manager.engine, _queue(manager, name))
     while not _step(manager, writer):
         pass
     manager.writer.wait_durable(writer.end_lsn)
-    with manager.lock:
+    with manager.turn:
         writer.on_durable()
     return RecordedImage(name, writer.messages, time.monotonic() - began)
 
 
 def _step(manager: ManagerCore, writer: ImageWriter) -> bool:
     try:
-        with manager.lock:
-            return writer.step()
+        return call_with_reads(manager, lambda _: writer.step())
     except MQError:
         # A checkpoint frees log space. If that is not enough the image fails for now.
         manager.checkpoint()
-        with manager.lock:
-            return writer.step()
+        return call_with_reads(manager, lambda _: writer.step())
 
 
 def record_all_images(manager: ManagerCore) -> list[RecordedImage]:
@@ -67,17 +66,17 @@ def record_all_images(manager: ManagerCore) -> list[RecordedImage]:
 
 
 def _record_all(manager: ManagerCore) -> list[RecordedImage]:
-    with manager.lock:
+    with manager.turn:
         names = [queue.name for queue in manager.engine.queues_by_id.values() if not queue.is_temporary]
     recorded = []
     for name in names:
-        with manager.lock:
+        with manager.turn:
             is_intact = name in manager.engine.queues and not manager.engine.queues[name].damaged
         if is_intact:
             recorded.append(record_image(manager, name))
     # The checkpoint's manifest records the images; only then may older extents be released.
     manager.checkpoint()
-    with manager.lock:
+    with manager.turn:
         lsn = media_lsn(manager.engine)
     manager.writer.set_media_lsn(max(lsn, manager.log.writer.media_lsn))
     return recorded
@@ -98,7 +97,7 @@ def _recover(manager: ManagerCore, name: str) -> int:
     # No checkpoint may be in the middle of this queue.
     with manager.checkpoint_turn:
         while True:
-            with manager.lock:
+            with manager.turn:
                 end = manager.log.end_lsn()
                 if end == manager.log.durable_lsn():
                     messages = _rebuild(manager, _queue(manager, name))

@@ -7,7 +7,6 @@ millisecond, with a pause after each, so that a scan of a million topics does no
 from __future__ import annotations
 
 import threading
-import time
 
 from ostler.engine.pubsub.end_subscription import end_expired
 from ostler.server.manager_core import ManagerCore
@@ -41,7 +40,7 @@ class Scavenger:
         if not isinstance(life_seconds, int) or life_seconds <= 0:
             self._left = 0
             return
-        began = time.monotonic()
+        began = self._manager.machine.monotonic()
         if self._left <= 0:
             if began - self._round_ended < _round_seconds(life_seconds):
                 return
@@ -49,22 +48,21 @@ class Scavenger:
         while self._left > 0 and not self._stop.is_set():
             if not self._slice(life_seconds):
                 return  # another thread reads the tree
-            if time.monotonic() - began > _WORK_SECONDS:
+            if self._manager.machine.monotonic() - began > _WORK_SECONDS:
                 break
-            time.sleep(_PAUSE_SECONDS)
+            self._manager.machine.sleep(_PAUSE_SECONDS)
         if self._left <= 0:
-            self._round_ended = time.monotonic()
+            self._round_ended = self._manager.machine.monotonic()
             self.rounds += 1
 
     def _slice(self, life_seconds: int) -> bool:
         manager = self._manager
-        with manager.lock:
+        with manager.turn:
             topics = manager.engine.topics
             if topics.readers > 0:
                 return False
             if len(topics.nodes) > topics.nodes_kept:
                 life_seconds = 0  # above the limit, unused nodes are removed at once
-            manager.clock.update(manager.engine)
             self.removed += topics.sweep(_NODES_AT_ONCE, int(manager.engine.now_ms) - life_seconds * 1000)
         self._left -= _NODES_AT_ONCE
         return True
@@ -80,10 +78,8 @@ class Scavenger:
         manager = self._manager
         ended = _SUBSCRIPTIONS_AT_ONCE
         while ended == _SUBSCRIPTIONS_AT_ONCE and not self._stop.is_set():
-            with manager.lock:
-                manager.clock.update(manager.engine)
+            with manager.turn:
                 ended = end_expired(manager.engine, _SUBSCRIPTIONS_AT_ONCE)
-                manager.wake()
                 lsn = manager.log.end_lsn()
             if ended and lsn > manager.log.durable_lsn():
                 manager.writer.wait_durable_throttled(lsn)

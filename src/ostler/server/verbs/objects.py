@@ -9,7 +9,7 @@ from mypy_extensions import i64
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
-from ostler.engine.connection import AsyncStatus
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, AsyncStatus
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
@@ -19,8 +19,7 @@ from ostler.engine.pubsub.publish import refresh_open_topic
 from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
 from ostler.model.definitions import Definition
-from ostler.model.errors import MQError
-from ostler.model.reasons import WARNINGS
+from ostler.model.errors import LogFull, MQError
 from ostler.server.net.conversation import ServerConversation, completion_code
 from ostler.wire.frames import BEGIN, CLOSE, INQUIRE, OPEN, PUT1, REPLY, SET, STATUS, frame
 from ostler.wire.object_frames import (
@@ -51,8 +50,6 @@ def object_verb(conversation: ServerConversation, type: i64, number: i64, buffer
         return True
     if number == 0 or type not in (OPEN, CLOSE, BEGIN, INQUIRE, SET, STATUS):
         return False
-    engine = conversation.engine
-    engine.journal_full = False
     try:
         if type == OPEN:
             _open(conversation, number, PayloadReader(buffer, start, end))
@@ -67,7 +64,8 @@ def object_verb(conversation: ServerConversation, type: i64, number: i64, buffer
         else:
             _begin(conversation, number)
     except MQError as error:
-        if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
+        is_full: bool = isinstance(error, LogFull)
+        if is_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return True
         conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
     return True
@@ -90,19 +88,16 @@ def _close(conversation: ServerConversation, number: i64, reader: PayloadReader)
     reader.check_end()
     engine = conversation.engine
     handle = open_handle(conversation, hobj)
-    queue = handle.queue
     try:
-        reason: i64 = close_object(engine, conversation.connection, handle, options)
+        closed = close_object(engine, conversation.connection, handle, options)
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         statistics.count_close_failed(engine, conversation.connection, handle)
         raise
-    deleted: bool = (
-        options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
-    )
-    lsn: i64 = engine.journal.end_lsn() if deleted else 0
-    if handle.subscription is not None:
-        lsn = conversation.connection.after_lsn
-    conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion_code(reason), reason))
+    reason: i64 = closed.reason
+    data = reply_frame(CLOSE, conversation.number, number, completion_code(reason), reason)
+    conversation.reply(closed.after_lsn, data)
 
 
 def open_handle(conversation: ServerConversation, hobj: i64) -> Handle:
@@ -113,16 +108,23 @@ def open_handle(conversation: ServerConversation, hobj: i64) -> Handle:
 
 
 def put1(
-    conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, at: i64, end: i64
+    conversation: ServerConversation,
+    type: i64,
+    number: i64,
+    buffer: bytes,
+    start: i64,
+    at: i64,
+    end: i64,
+    publish_level: i64 = PUBLISH_LEVEL_HIGHEST,
 ) -> None:
     """Handle PUT1, or PUBLISH1, whose payload has a publication level before the put at `at`."""
     engine = conversation.engine
-    engine.journal_full = False
     arguments = decode_put1(buffer, at, end)
     try:
-        _put1(conversation, type, number, arguments)
+        _put1(conversation, type, number, arguments, publish_level)
     except MQError as error:
-        if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
+        is_full: bool = isinstance(error, LogFull)
+        if is_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return
         statistics.count_put1_failed(engine, conversation.connection, arguments.target.object_type)
         if number == 0:
@@ -130,7 +132,9 @@ def put1(
         conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
 
 
-def _put1(conversation: ServerConversation, type: i64, number: i64, arguments: Put1Arguments) -> None:
+def _put1(
+    conversation: ServerConversation, type: i64, number: i64, arguments: Put1Arguments, publish_level: i64
+) -> None:
     connection = conversation.connection
     engine = conversation.engine
     if arguments.md[:8] != _MD_ID:
@@ -145,19 +149,26 @@ def _put1(conversation: ServerConversation, type: i64, number: i64, arguments: P
     source = connection.handles.get(arguments.context)
     if number == 0:
         arguments.options = arguments.options & ~mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_ASYNC_RESPONSE
-    reason: i64 = putting.put1(
-        engine, connection, request, arguments.md, arguments.options, arguments.block, arguments.body, source
+    outcome = putting.put1(
+        engine,
+        connection,
+        request,
+        arguments.md,
+        arguments.options,
+        arguments.block,
+        arguments.body,
+        source,
+        publish_level,
     )
-    if reason != mq.MQRC_NONE and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
-        raise MQError(reason)
+    outcome.check()
     if number == 0:
         return  # the engine has counted it for MQSTAT
     writer = PayloadWriter()
-    writer.integer(mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING)
-    writer.integer(reason)
-    writer.fixed(connection.put_md)
-    writer.fixed(connection.put_resolved_names[:96].ljust(96))
-    conversation.reply(connection.after_lsn, frame(type | REPLY, conversation.number, number, writer.getvalue()))
+    writer.integer(mq.MQCC_OK if outcome.reason == 0 else mq.MQCC_WARNING)
+    writer.integer(outcome.reason)
+    writer.fixed(outcome.md)
+    writer.fixed(outcome.resolved_names[:96].ljust(96))
+    conversation.reply(outcome.after_lsn, frame(type | REPLY, conversation.number, number, writer.getvalue()))
 
 
 def _inquire(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
@@ -188,6 +199,8 @@ def _set(conversation: ServerConversation, number: i64, reader: PayloadReader) -
         lsn: i64 = attributes.set_attributes(
             engine, handle, arguments.selectors, arguments.integers, arguments.characters
         )
+    except LogFull:
+        raise  # it is tried again and not counted
     except MQError:
         statistics.count_set(engine, conversation.connection, handle, False)
         raise

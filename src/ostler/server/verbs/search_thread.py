@@ -5,10 +5,7 @@ Where there is a reactor, its passes do this.
 
 from __future__ import annotations
 
-import threading
-import time
-
-from ostler.engine.get import resume_scans
+from ostler.engine.get import resume_work
 from ostler.server.manager_core import ManagerCore
 from ostler.server.supervised_thread import SupervisedThread
 
@@ -21,8 +18,8 @@ class SearchThread:
 
     def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
-        self._asked = threading.Event()
-        self._stopping = threading.Event()
+        self._asked = manager.machine.event()
+        self._stopping = manager.machine.event()
         self._thread: SupervisedThread | None = None
 
     def notify(self) -> None:
@@ -31,14 +28,20 @@ class SearchThread:
         if self._thread is None and not self._stopping.is_set():
             manager = self._manager
             self._thread = SupervisedThread(
-                "ostler-search", "search for messages", self._run, self._is_over, manager.note, stopping=self._stopping
+                "ostler-search",
+                "search for messages",
+                self._run,
+                self._is_over,
+                manager.note,
+                stopping=self._stopping,
+                machine=manager.machine,
             )
             self._thread.start()
 
     def stop(self) -> None:
         self._stopping.set()
         self._asked.set()
-        with self._manager.lock:
+        with self._manager.turn:
             thread = self._thread
         if thread is not None:
             thread.join()
@@ -49,18 +52,16 @@ class SearchThread:
     def _run(self) -> None:
         while not self._stopping.is_set():
             while not self._stopping.is_set() and self._step():
-                time.sleep(_PAUSE_SECONDS)
+                self._manager.machine.sleep(_PAUSE_SECONDS)
             self._asked.wait()
             self._asked.clear()
 
     def _step(self) -> bool:
         """Do a bounded share of the work. Return True if there is more."""
         manager = self._manager
-        with manager.lock:
+        with manager.turn:
             if manager.writer.failure:
                 return False
             engine = manager.engine
-            manager.clock.update(engine)
-            resume_scans(engine)
-            manager.wake()
-            return engine.has_pending_scans()
+            resume_work(engine)
+            return engine.has_pending_work()

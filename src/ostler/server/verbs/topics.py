@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from mypy_extensions import i64
 
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
 from ostler.engine.core import Engine
+from ostler.engine.outcomes import RetainedOutcome
 from ostler.engine.pubsub import subscription_calls
-from ostler.engine.pubsub.subscribe import SubscribeRequest, SubscribeResult, request_publications, subscribe
+from ostler.engine.pubsub.subscribe import (
+    SubscribeRequest,
+    SubscribeResult,
+    finish_request,
+    finish_subscribe,
+    request_publications,
+    subscribe,
+)
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
-from ostler.model.errors import MQError
-from ostler.server.net.conversation import ServerConversation
+from ostler.model.errors import LogFull, MQError
+from ostler.server.net.conversation import ServerConversation, TaskReply
 from ostler.server.verbs.objects import make_queue_open_reply, open_handle, put1
 from ostler.wire.frames import (
     COUNT_CALL,
@@ -58,15 +66,14 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
         return True
     if number == 0:
         raise MalformedFrame(f"a frame of type {type} that asks for no reply")
-    engine = conversation.engine
-    engine.journal_full = False
     try:
         if type == SUBSCRIBE:
             _subscribe(conversation, number, PayloadReader(buffer, start, end))
         else:
             _request(conversation, number, PayloadReader(buffer, start, end))
     except MQError as error:
-        if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
+        is_full: bool = isinstance(error, LogFull)
+        if is_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return True
         conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
     return True
@@ -75,12 +82,61 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
 def _subscribe(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     arguments = decode_subscribe(reader)
     connection = conversation.connection
-    made = subscribe_as_asked(conversation.engine, connection, arguments)
+    made = subscribe_as_asked(conversation.engine, connection, arguments, True)
+    task = made.task
+    if task is None:
+        _reply_subscribe(conversation, number, made)
+    else:
+        conversation.reactor.call_when_done(task, PendingSubscribe(conversation, number, made))
+
+
+def _reply_subscribe(conversation: ServerConversation, number: i64, made: SubscribeResult) -> None:
     writer = PayloadWriter()
     writer.integer(mq.MQCC_OK if made.warning == 0 else mq.MQCC_WARNING)
     writer.integer(made.warning)
     writer.fixed(make_subscribe_reply(made).encode())
-    conversation.reply_long_when_durable(connection.after_lsn, SUBSCRIBE, number, writer.getvalue())
+    conversation.reply_long_when_durable(made.after_lsn, SUBSCRIBE, number, writer.getvalue())
+
+
+@final
+class PendingSubscribe(TaskReply):
+    """The reply to a SUBSCRIBE whose retained publications are delivered in slices."""
+
+    def __init__(self, conversation: ServerConversation, number: i64, made: SubscribeResult) -> None:
+        super().__init__(conversation)
+        self.number: i64 = number
+        self.made = made
+
+    def on_done(self) -> None:
+        conversation = self.conversation
+        try:
+            finish_subscribe(conversation.engine, conversation.connection, self.made)
+        except MQError as error:
+            conversation.reply_failure(SUBSCRIBE, self.number, error.completion, error.reason, error.detail)
+            return
+        _reply_subscribe(conversation, self.number, self.made)
+
+
+@final
+class PendingRequest(TaskReply):
+    """The reply to a SUBSCRIPTION_REQUEST whose retained publications are delivered in slices."""
+
+    def __init__(
+        self, conversation: ServerConversation, number: i64, subscription: Subscription, sent: RetainedOutcome
+    ) -> None:
+        super().__init__(conversation)
+        self.number: i64 = number
+        self.subscription = subscription
+        self.sent = sent
+
+    def on_done(self) -> None:
+        conversation = self.conversation
+        try:
+            finish_request(self.subscription, self.sent)
+        except MQError as error:
+            conversation.reply_failure(SUBSCRIPTION_REQUEST, self.number, error.completion, error.reason, error.detail)
+            return
+        _reply_request(conversation, self.number, self.sent)
 
 
 def _request(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
@@ -90,13 +146,23 @@ def _request(conversation: ServerConversation, number: i64, reader: PayloadReade
     reader.check_end()
     connection = conversation.connection
     handle = open_handle(conversation, hsub)
-    count: i64 = request_publications(conversation.engine, connection, handle, action, options)
+    sent = request_publications(conversation.engine, connection, handle, action, options, True)
+    task = sent.task
+    if task is None:
+        _reply_request(conversation, number, sent)
+    else:
+        assert handle.subscription is not None
+        reply = PendingRequest(conversation, number, handle.subscription, sent)
+        conversation.reactor.call_when_done(task, reply)
+
+
+def _reply_request(conversation: ServerConversation, number: i64, sent: RetainedOutcome) -> None:
     writer = PayloadWriter()
     writer.integer(mq.MQCC_OK)
     writer.integer(mq.MQRC_NONE)
-    writer.integer(count)
+    writer.integer(sent.count)
     data = frame(SUBSCRIPTION_REQUEST | REPLY, conversation.number, number, writer.getvalue())
-    conversation.reply(connection.after_lsn, data)
+    conversation.reply(sent.after_lsn, data)
 
 
 def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
@@ -108,14 +174,10 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
             connection.async_status.fail(mq.MQCC_FAILED, mq.MQRC_PMO_ERROR, "")
         conversation.reply_failure(type, number, mq.MQCC_FAILED, mq.MQRC_PMO_ERROR, "A publication level is 0 to 9.")
         return
-    connection.publish_level = level
-    try:
-        if type == PUBLISH:
-            conversation.put(type, number, buffer, start, start + 4, end)
-        else:
-            put1(conversation, type, number, buffer, start, start + 4, end)
-    finally:
-        connection.publish_level = PUBLISH_LEVEL_HIGHEST
+    if type == PUBLISH:
+        conversation.put(type, number, buffer, start, start + 4, end, b"", level)
+    else:
+        put1(conversation, type, number, buffer, start, start + 4, end, level)
 
 
 def _count_call(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
@@ -134,10 +196,13 @@ def _count_call(conversation: ServerConversation, number: i64, reader: PayloadRe
     subscription_calls.count_call(conversation.engine, conversation.connection, call, operation, hobj, is_done)
 
 
-def subscribe_as_asked(engine: Engine, connection: Connection, arguments: SubscribeArguments) -> SubscribeResult:
+def subscribe_as_asked(
+    engine: Engine, connection: Connection, arguments: SubscribeArguments, may_pause: bool = False
+) -> SubscribeResult:
     """MQSUB with the arguments of a SUBSCRIBE. Raises MQError as `subscribe`."""
     try:
         request = make_subscribe_request(connection, arguments)
+        request.may_pause = may_pause
     except MQError:
         subscription_calls.count_subscribe_failed(engine, connection)
         raise

@@ -29,6 +29,7 @@ from ostler.command.status.channel_status import (
     in_display_order,
     is_selected_instance,
 )
+from ostler.command.status.replication_rows import ALL, GROUP, INSTANCE, native_ha_rows
 from ostler.command.status.status_rows import (
     connection_row,
     handle_row,
@@ -119,18 +120,36 @@ def _first(pair: tuple[str, Row]) -> str:
 def manager_status(statement: Statement, noun: Noun) -> Action:
     options = CommandOptions(statement)
     about = options.choice("TYPE", "QMGR", "LOG", "NATIVEHA")
+    # With a value it chooses rows; without, it is an attribute to show.
+    what = options.choice("NHATYPE", INSTANCE, GROUP, ALL) if _has_value(statement, "NHATYPE") else INSTANCE
+    if about == "NATIVEHA":
+        return partial(_native_ha_status, parse_display_request(statement, noun, options), what)
+    if _has_value(statement, "NHATYPE"):
+        raise MqscSyntaxError(statement.end, "NHATYPE belongs to TYPE(NATIVEHA)")
     return partial(_manager_status, parse_display_request(statement, noun, options), about)
 
 
 def _manager_status(request: DisplayRequest, about: str, context: CommandContext) -> Iterator[str]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    if about == "NATIVEHA":
-        raise CommandRefused("AMQ8147E", "This queue manager is not a Native HA queue manager.")
     name, connections = context.query(_name_and_connections)
-    row = manager_row(context.manager_status(), name, connections, about)
+    row = manager_row(context.manager_status(), name, connections, about, context.replication_status())
     if not is_selected(request, ObjectType.QMSTATUS, row):
         raise not_found(name)
     yield from display_lines(request, ObjectType.QMSTATUS, row)
+
+
+def _native_ha_status(request: DisplayRequest, what: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
+    status = context.replication_status()
+    if status is None:
+        raise CommandRefused("AMQ8147E", "This queue manager is not a Native HA queue manager.")
+    found = False
+    for row in native_ha_rows(status, what):
+        if is_selected(request, ObjectType.QMSTATUS, row):
+            found = True
+            yield from display_lines(request, ObjectType.QMSTATUS, row)
+    if not found:
+        raise CommandRefused("AMQ8147E", "No instance or group is selected.")
 
 
 def _name_and_connections(engine: Engine) -> tuple[str, int]:

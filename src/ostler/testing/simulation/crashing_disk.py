@@ -214,6 +214,7 @@ class SimulatedDisk(Disk):
         self._changes_left = -1
         self.forces = 0
         """Forces of files so far."""
+        self.forces_refused = 0
 
     # -- the port
 
@@ -353,6 +354,7 @@ class SimulatedDisk(Disk):
     def force_fails(self) -> bool:
         """Whether this force is one of those that were told to fail."""
         fails = self._forces_to_fail > 0
+        self.forces_refused += fails
         self._forces_to_fail = max(0, self._forces_to_fail - 1)
         return fails
 

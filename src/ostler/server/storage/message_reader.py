@@ -1,0 +1,118 @@
+"""Reads spilled messages on threads of its own, without the engine's lock (`engine.queue.reads`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from time import sleep
+from typing import Final, TypeVar
+
+from ostler.engine.core import Engine
+from ostler.engine.get import end_read
+from ostler.engine.queue.reads import MessageRead, ReadPending
+from ostler.server.manager_core import ManagerCore
+from ostler.server.supervised_thread import SupervisedThread
+
+# A slow disk serves several reads at the same time.
+_THREADS_MAX: Final = 4
+_POLL_SECONDS: Final = 0.001
+
+Result = TypeVar("Result")
+
+
+class MessageReader:
+    """Starts a thread when there is something to read and all others are busy."""
+
+    def __init__(self, manager: ManagerCore) -> None:
+        self._manager = manager
+        self._asked: SimpleQueue[bool] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._threads: list[SupervisedThread] = []
+        self._idle = 0
+
+    def notify(self) -> None:
+        """Have the reads made that the engine wants. Needs the engine's lock."""
+        wanted = len(self._manager.engine.reads.wanted)
+        if self._idle < wanted and len(self._threads) < _THREADS_MAX and not self._stopping.is_set():
+            number = len(self._threads) + 1
+            thread = SupervisedThread(
+                f"ostler-read-{number}",
+                "reading of messages",
+                self._run,
+                self._stopping.is_set,
+                self._manager.note,
+                stopping=self._stopping,
+            )
+            self._threads.append(thread)
+            thread.start()
+        for _ in range(min(wanted, len(self._threads))):
+            self._asked.put(True)
+
+    def stop(self) -> None:
+        """End the threads. From now on messages are read at once."""
+        with self._manager.turn as engine:
+            engine.set_reader(None)
+            self._stopping.set()
+            threads = list(self._threads)
+        for _ in threads:
+            self._asked.put(False)
+        for thread in threads:
+            thread.join()
+        while self._make_next():  # reads that nobody has begun hold up requests
+            pass
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            while not self._stopping.is_set() and self._make_next():
+                pass
+            with self._manager.turn:
+                self._idle += 1
+            try:
+                self._asked.get()
+            finally:
+                with self._manager.turn:
+                    self._idle -= 1
+
+    def _make_next(self) -> bool:
+        with self._manager.turn as engine:
+            read = engine.take_read()
+        if read is None:
+            return False
+        make_read(self._manager, read)
+        return True
+
+
+def make_read(manager: ManagerCore, read: MessageRead) -> None:
+    """Make a read that this thread has begun, and continue what waits for it. The engine's lock is not held."""
+    read.perform()
+    with manager.turn as engine:
+        end_read(engine, read)
+
+
+def call_with_reads(manager: ManagerCore, verb: Callable[[Engine], Result]) -> Result:
+    """Call a verb in a turn of the engine. While it must have messages read, this thread reads them between turns.
+
+    The verb sees ReadPending where it has changed nothing, and begins anew.
+    """
+    while True:
+        with manager.turn as engine:
+            reads = engine.reads
+            reads.is_deferring = reads.has_reader
+            try:
+                return verb(engine)
+            except ReadPending as pending:
+                read = pending.read
+                has_begun, read.has_begun = read.has_begun, True
+            finally:
+                reads.is_deferring = False
+        if not has_begun:
+            make_read(manager, read)
+        else:
+            wait_for_read(manager, read)
+
+
+def wait_for_read(manager: ManagerCore, read: MessageRead) -> None:
+    """Wait until another thread has made a read."""
+    while not read.is_made and not manager.writer.failure:
+        sleep(_POLL_SECONDS)

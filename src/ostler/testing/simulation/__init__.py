@@ -1,0 +1,1 @@
+"""The simulator: whole queue managers and programs on a simulated disk, network and clock, from one seed."""
