@@ -171,6 +171,28 @@ class LoadClient:
         return b""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PairedClient(LoadClient):
+    """A requester that goes through the pairs of request and reply queues in turn, or a responder of one pair."""
+
+    def __init__(
+        self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, goes_round: bool
+    ) -> None:
+        super().__init__(pace, is_requester)
+        self._pairs = pairs
+        self._pair = number % pairs
+        self._goes_round = goes_round
+        self._body_bytes = body_bytes
+        self._sequence = 0
+
+    def _begin_next(self, now_ns: int) -> None:
+        """Count the next request, and choose its pair."""
+        self.began_ns = now_ns
+        self._sequence += 1
+        if self._goes_round:
+            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+
+
 def reply_for(number: int, size: int) -> bytes:
     """Return a body of this size that identifies its request."""
     head = b"%016d" % number

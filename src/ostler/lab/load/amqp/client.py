@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.queue_names import REPLY, REQUEST, queue_name
-from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.client import LoadFailed, Pace, PairedClient, reply_for
 from ostler.lab.load.spec import AMQP
 
 CHANNEL = 1
@@ -45,7 +45,7 @@ class AmqpRoutes:
         return b"%b.%d" % (self.line, route) if self.count else b""
 
 
-class AmqpClient(LoadClient):
+class AmqpClient(PairedClient):
     """A requester that goes through the request queues in turn, or a responder of one of them."""
 
     def __init__(
@@ -60,14 +60,10 @@ class AmqpClient(LoadClient):
         routes: AmqpRoutes | None = None,
         copies: int = 1,
     ) -> None:
-        super().__init__(pace, is_requester)
+        super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         self._copies = copies
         self._routes = routes if routes is not None else AmqpRoutes()
-        self._pairs = pairs
-        self._pair = number % pairs
-        self._goes_round = goes_round
         self._durable = durable
-        self._body_bytes = body_bytes
         self._request_queues = [queue_name(AMQP, durable, REQUEST, pair).encode() for pair in range(pairs)]
         self._reply_queue = queue_name(AMQP, durable, REPLY, number).encode()
         self._requests: list[bytes] = []
@@ -79,7 +75,6 @@ class AmqpClient(LoadClient):
             self._reply_to.append(back + self._reply_queue)
         self._replies: dict[bytes, bytes] = {}
         self._steps = self._setup()
-        self._sequence = 0
         self._correlation_id = b""
         self._waits_for_confirm = False
         self._waits_for_reply = False
@@ -111,10 +106,7 @@ class AmqpClient(LoadClient):
         return amqp.PROTOCOL_HEADER
 
     def begin(self, now_ns: int) -> bytes:
-        self.began_ns = now_ns
-        self._sequence += 1
-        if self._goes_round:
-            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._begin_next(now_ns)
         self._waits_for_confirm = self._durable
         self._waits_for_reply = True
         self._correlation_id = b"%d" % self._sequence

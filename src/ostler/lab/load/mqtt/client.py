@@ -7,7 +7,7 @@ acknowledged and its reply has arrived, and a responder acknowledges a request w
 
 from __future__ import annotations
 
-from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.client import LoadFailed, Pace, PairedClient, reply_for
 from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.receive_buffer import ReceiveBuffer
 
@@ -16,7 +16,7 @@ _PACKET_IDS = 65_535
 SUBSCRIBED = 1
 
 
-class MqttClient(LoadClient):
+class MqttClient(PairedClient):
     """A requester that goes through the topics in turn, or a responder of one of them."""
 
     def __init__(
@@ -29,18 +29,13 @@ class MqttClient(LoadClient):
         qos: int,
         goes_round: bool = True,
     ) -> None:
-        super().__init__(pace, is_requester)
+        super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         self._qos = qos
-        self._pairs = pairs
-        self._pair = number % pairs
-        self._goes_round = goes_round
-        self._body_bytes = body_bytes
         self._requests = [b"lab/%d/request/%d" % (qos, pair) for pair in range(pairs)]
         self._own = b"lab/%d/reply/%d" % (qos, number)
         self._properties = mqtt.request_properties(self._own)
         self._client_id = b"lab-%d-%b-%d" % (qos, b"requester" if is_requester else b"responder", number)
         self._buffer = ReceiveBuffer()
-        self._sequence = 0
         self._correlation = b""
         self._packet_id = 0
         self._waits_for_ack = False
@@ -64,10 +59,7 @@ class MqttClient(LoadClient):
         return self._packet_id
 
     def begin(self, now_ns: int) -> bytes:
-        self.began_ns = now_ns
-        self._sequence += 1
-        if self._goes_round:
-            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._begin_next(now_ns)
         self._correlation = b"%d" % self._sequence
         self._waits_for_ack = self._qos > 0
         self._waits_for_reply = True

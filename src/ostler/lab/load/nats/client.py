@@ -6,7 +6,7 @@ reply. Responders of one subject share its requests as a queue group.
 
 from __future__ import annotations
 
-from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.client import LoadFailed, Pace, PairedClient, reply_for
 from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"tls_required":false,"headers":false}\r\n'
@@ -17,19 +17,14 @@ def request_subject(pair: int) -> bytes:
     return b"REQ.%d" % pair
 
 
-class NatsClient(LoadClient):
+class NatsClient(PairedClient):
     """A requester that goes through the subjects in turn, or a responder of one of them."""
 
     def __init__(
         self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, goes_round: bool = True
     ) -> None:
-        super().__init__(pace, is_requester)
-        self._pairs = pairs
-        self._pair = number % pairs
-        self._goes_round = goes_round
-        self._body_bytes = body_bytes
+        super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         self._inbox = b"_INBOX.%d" % number
-        self._sequence = 0
         self._subject = b""
         self._requests = [b"PUB %b " % request_subject(pair) for pair in range(pairs)]
         self._buffer = ReceiveBuffer()
@@ -43,10 +38,7 @@ class NatsClient(LoadClient):
         return CONNECT + subscription + b"PING\r\n"
 
     def begin(self, now_ns: int) -> bytes:
-        self.began_ns = now_ns
-        self._sequence += 1
-        if self._goes_round:
-            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._begin_next(now_ns)
         self._subject = b"%b.%d" % (self._inbox, self._sequence)
         body = reply_for(self._sequence, self._body_bytes)
         return b"".join((self._requests[self._pair], self._subject, self._size, body, END))

@@ -89,10 +89,7 @@ class JetStreamClient(NatsClient):
         return b"".join((CONNECT, b"SUB %b.api 1\r\nSUB %b.s.* 2\r\n" % (inbox, inbox), delivered, self._steps[0]))
 
     def begin(self, now_ns: int) -> bytes:
-        self.began_ns = now_ns
-        self._sequence += 1
-        if self._goes_round:
-            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._begin_next(now_ns)
         self._waits_for_ack = self._waits_for_reply = True
         head = b"%08d%08d" % (self._number, self._sequence)
         self._subject = b"%s.%b.%b" % (REPLIES.encode(), head[:_NUMBER_BYTES], head[_NUMBER_BYTES:])

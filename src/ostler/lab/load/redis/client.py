@@ -9,7 +9,7 @@ line before the body of a message.
 
 from __future__ import annotations
 
-from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.client import LoadFailed, Pace, PairedClient, reply_for
 from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 _END = b"\r\n"
@@ -75,7 +75,7 @@ def read_value(data: bytes, at: int) -> tuple[object, int]:
     return found, after
 
 
-class RedisClient(LoadClient):
+class RedisClient(PairedClient):
     """A requester that goes through the request lists or streams in turn, or a responder of one of them."""
 
     def __init__(
@@ -88,13 +88,9 @@ class RedisClient(LoadClient):
         durable: bool,
         goes_round: bool = True,
     ) -> None:
-        super().__init__(pace, is_requester)
+        super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         kind = b"durable" if durable else b"transient"
         self._durable = durable
-        self._pairs = pairs
-        self._pair = number % pairs
-        self._goes_round = goes_round
-        self._body_bytes = body_bytes
         self._requests = [b"%b:request:%d" % (kind, pair) for pair in range(pairs)]
         self._own_reply = b"%b:reply:%d" % (kind, number)
         self._wait_for_reply = command(b"BRPOP", self._own_reply, b"0")
@@ -106,7 +102,6 @@ class RedisClient(LoadClient):
             else command(b"BRPOP", own, b"0")
         )
         self._buffer = ReceiveBuffer()
-        self._sequence = 0
         # Answers that come before the one with a message.
         self._answers_before = 1
 
@@ -119,10 +114,7 @@ class RedisClient(LoadClient):
         return command(b"PING") + self._wait_for_request
 
     def begin(self, now_ns: int) -> bytes:
-        self.began_ns = now_ns
-        self._sequence += 1
-        if self._goes_round:
-            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._begin_next(now_ns)
         self._answers_before = 1
         queue = self._requests[self._pair]
         words = [b"XADD", queue, b"*", b"m"] if self._durable else [b"LPUSH", queue]

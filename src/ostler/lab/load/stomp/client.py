@@ -7,7 +7,7 @@ Otherwise nothing is confirmed, and messages count as acknowledged when they are
 
 from __future__ import annotations
 
-from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.client import LoadFailed, Pace, PairedClient, reply_for
 from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 READY = b"ready"
@@ -61,7 +61,7 @@ def frame_bytes(data: bytes, at: int) -> int:
     return head_end + 2 + int(data[length_at + len(_LENGTH) : line_end]) + 1 - at
 
 
-class StompClient(LoadClient):
+class StompClient(PairedClient):
     """A requester that goes through the request queues in turn, or a responder of one of them."""
 
     def __init__(
@@ -74,19 +74,14 @@ class StompClient(LoadClient):
         persistent: bool,
         goes_round: bool = True,
     ) -> None:
-        super().__init__(pace, is_requester)
+        super().__init__(pace, is_requester, number, pairs, body_bytes, goes_round)
         kind = b"durable" if persistent else b"transient"
         self._persistent = persistent
-        self._pairs = pairs
-        self._pair = number % pairs
-        self._goes_round = goes_round
-        self._body_bytes = body_bytes
         self._requests = [b"/queue/%b.request.%d" % (kind, pair) for pair in range(pairs)]
         self._own = b"/queue/%b.reply.%d" % (kind, number)
         self._keeps = b"persistent:true\n" if persistent else b"persistent:false\n"
         self._session = b""
         self._buffer = ReceiveBuffer()
-        self._sequence = 0
         self._correlation = b""
         self._waits_for_receipt = False
         self._waits_for_reply = False
@@ -101,10 +96,7 @@ class StompClient(LoadClient):
         return frame(b"DISCONNECT", b"")
 
     def begin(self, now_ns: int) -> bytes:
-        self.began_ns = now_ns
-        self._sequence += 1
-        if self._goes_round:
-            self._pair = self._pair + 1 if self._pair + 1 < self._pairs else 0
+        self._begin_next(now_ns)
         self._correlation = b"%b-%d" % (self._session, self._sequence)
         self._waits_for_receipt = self._persistent
         self._waits_for_reply = True
