@@ -454,6 +454,7 @@ class Daemon:
 
 
 def _end(manager: QueueManager, server: ServerProtocol, request: EndRequest, failures: list[BaseException]) -> None:
+    manager.hands_over = request.switches_over
     try:
         server.end(request.mode, request.wait_seconds)
     except BaseException as error:

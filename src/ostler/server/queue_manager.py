@@ -202,6 +202,7 @@ class QueueManager(ManagerCore):
         self.statistics_writer = StatisticsWriter(self)
         self.on_end: list[Callable[[], None]] = []
         self.end_mode = ""  # once it ends: "quiesce", "immediate" or "preemptive"
+        self.hands_over = False  # another instance takes over when this one has ended (endmqm -s)
         self.started_at = 0.0
         # Called when a quiesce has waited long enough and breaks the connections of applications.
         self.on_escalation: list[Callable[[], None]] = []
@@ -430,7 +431,8 @@ class QueueManager(ManagerCore):
         """End the queue manager: "quiesce" lets applications finish, "immediate" breaks their connections.
 
         Either way units of work that were not committed are backed out, a checkpoint is taken and NPMCLASS(HIGH)
-        messages are kept. "preemptive" just stops, as a crash would.
+        messages are kept; not so when another instance takes over, which waits for it. "preemptive" just stops, as a
+        crash would.
         """
         if not self.running:
             return
@@ -449,7 +451,7 @@ class QueueManager(ManagerCore):
         self.search.stop()
         self.reader.stop()
         self._finish_tasks()
-        if mode != "preemptive" and not self.writer.failure:
+        if mode != "preemptive" and not self.writer.failure and not self.hands_over:
             try:
                 self.checkpoint(orderly=True)
             except DiskFull as full:

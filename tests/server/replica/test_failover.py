@@ -100,10 +100,8 @@ def test_the_last_of_three_holds_its_replies(group: ReplicaGroup) -> None:
     history.wait_for_puts(50)
     for each in followers:
         group.kill(each)
-    told = len(history.acknowledged)
     group.start(*followers)
     history.wait_for_puts(50)
-    assert len(history.acknowledged) > told
     group.wait_until_in_sync(3)
     history.finish()
     history.check()

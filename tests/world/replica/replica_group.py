@@ -6,16 +6,16 @@ import getpass
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from tests.free_ports import free_port
 
 import ostler
+from ostler.cli.demo.applications import Applications
+from ostler.cli.demo.failover_account import FailoverAccount
 from ostler.client.link.control import NotRunningError, control
 from ostler.model.errors import MQError
 from ostler.model.replication import GroupStatus, InstanceRole
@@ -148,7 +148,9 @@ class ReplicaGroup:
     def wait_until_in_sync(self, count: int) -> None:
         def is_in_sync() -> bool:
             status = self.status(self.leader() or self.instances[0])
-            return status is not None and status.in_sync_count >= count
+            rows = status.instances if status is not None else ()
+            # A member that has just died is a member until the leader has noted that it is out.
+            return sum(1 for each in rows if each.is_in_sync and each.is_linked) >= count
 
         wait_until(is_in_sync, lambda: f"{count} instances are not in sync:\n{self.describe()}")
 
@@ -186,129 +188,30 @@ class History:
 
     def __init__(self, group: ReplicaGroup, putters: int = 3, getters: int = 2) -> None:
         self._group = group
-        self._stopping = threading.Event()
-        self._lock = threading.Lock()
-        self.acknowledged: set[str] = set()
-        self.unknown_puts: set[str] = set()
-        self.got: Counter[str] = Counter()
-        self.unknown_gets: set[str] = set()
-        self.failures: list[BaseException] = []
-        self.longest_gap_seconds = 0.0
-        self._acknowledged_at = time.monotonic()
-        work: list[Callable[[], None]] = [lambda number=each: self._put(number) for each in range(putters)]  # type: ignore[misc]
-        work += [self._get for _ in range(getters)]
-        self._threads = [threading.Thread(target=self._run, args=(each,), daemon=True) for each in work]
-        for thread in self._threads:
-            thread.start()
+        self.account = FailoverAccount()
+        self._applications = Applications(group.connect, QUEUE, self.account, putters, getters)
 
-    def _run(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            self.failures.append(error)
-
-    def _connected(self) -> ostler.Connection | None:
-        while not self._stopping.is_set():
-            try:
-                return self._group.connect()
-            except MQError:
-                self._stopping.wait(_PAUSE_SECONDS)
-        return None
-
-    def _put(self, number: int) -> None:
-        count = 0
-        while not self._stopping.is_set():
-            connection = self._connected()
-            if connection is None:
-                return
-            name = ""
-            try:
-                with connection.open(QUEUE, "w") as queue:
-                    while not self._stopping.is_set():
-                        count += 1
-                        name = f"{number}:{count}"
-                        queue.put(name.encode(), persistent=True)
-                        self._note_acknowledged(name)
-                        name = ""
-            except MQError:
-                if name:
-                    with self._lock:
-                        self.unknown_puts.add(name)
-            _disconnect(connection)
-
-    def _note_acknowledged(self, name: str) -> None:
-        with self._lock:
-            now = time.monotonic()
-            self.longest_gap_seconds = max(self.longest_gap_seconds, now - self._acknowledged_at)
-            self._acknowledged_at = now
-            self.acknowledged.add(name)
-
-    def _get(self) -> None:
-        while not self._stopping.is_set():
-            connection = self._connected()
-            if connection is None:
-                return
-            name = ""
-            try:
-                with connection.open(QUEUE, "r") as queue:
-                    while not self._stopping.is_set():
-                        message = queue.get(wait=0.2, syncpoint=True)
-                        if message is None:
-                            continue
-                        name = message.data.decode()
-                        connection.commit()
-                        with self._lock:
-                            self.got[name] += 1
-                        name = ""
-            except MQError:
-                if name:
-                    with self._lock:
-                        self.unknown_gets.add(name)
-            _disconnect(connection)
-
-    def wait_for_puts(self, count: int) -> None:
-        """Wait until so many more puts were acknowledged."""
-        target = len(self.acknowledged) + count
+    def wait_for_puts(self, count: int, since: float | None = None) -> None:
+        """Wait until so many more puts were acknowledged, from now or from a moment of the monotonic clock."""
+        moment = time.monotonic() if since is None else since
         wait_until(
-            lambda: len(self.acknowledged) >= target or bool(self.failures),
-            lambda: f"{target - len(self.acknowledged)} puts are not acknowledged:\n{self._group.describe()}",
+            lambda: self.account.puts_since(moment) >= count or bool(self._applications.failures),
+            lambda: f"{self.account.puts_since(moment)} of {count} puts:\n{self._group.describe()}",
         )
 
     def finish(self) -> None:
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(60)
-            assert not thread.is_alive(), "an application hangs"
-        if self.failures:
-            raise self.failures[0]
-
-    def _browse(self) -> Counter[str]:
-        """Return the messages on the queue. A leader that makes way meanwhile costs another try."""
-        found: list[Counter[str]] = []
-
-        def has_browsed() -> bool:
-            try:
-                with self._group.connect() as connection, connection.open(QUEUE, "b") as queue:
-                    found.append(Counter(message.data.decode() for message in queue.browse()))
-            except MQError:
-                return False
-            return True
-
-        wait_until(has_browsed, lambda: f"the queue cannot be browsed:\n{self._group.describe()}")
-        return found[-1]
+        self._applications.stop()
 
     def check(self) -> None:
         """Check what is on the queue against what the applications were told."""
-        left = self._browse()
-        doubled = [name for name, count in (self.got + left).items() if count > 1]
-        assert doubled == [], f"{len(doubled)} messages came twice: {doubled[:10]}"
-        lost = self.acknowledged - set(self.got) - set(left) - self.unknown_gets
-        assert lost == set(), f"{len(lost)} acknowledged messages are lost: {sorted(lost)[:10]}"
-        known = self.acknowledged | self.unknown_puts
-        foreign = (set(self.got) | set(left)) - known
-        assert foreign == set(), f"messages that nobody put: {sorted(foreign)[:10]}"
+        left: list[Counter[str]] = []
 
+        def has_browsed() -> bool:
+            try:
+                left.append(self._applications.messages_left())
+            except MQError:
+                return False  # a leader that makes way meanwhile costs another try
+            return True
 
-def _disconnect(connection: ostler.Connection) -> None:
-    with suppress(MQError):  # it is broken already
-        connection.close()
+        wait_until(has_browsed, lambda: f"the queue cannot be browsed:\n{self._group.describe()}")
+        assert self.account.judge(left[-1]).sentences == []

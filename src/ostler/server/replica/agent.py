@@ -158,16 +158,20 @@ class InstanceAgent:
         """End the agent, after the queue manager has ended or while it follows. Others may lead at once."""
         self._stopping.set()
         self._woken.set()
-        self._thread.join(_MAKE_WAY_SECONDS)
-        if self.leading is not None:
-            self.leading.stop(why)
-            try:
-                self.arbiter.resign(self.leading.side.membership.term)
-            except ArbiterUnavailable as error:
-                self._report_arbiter(error)
+        with self.turn:  # no step is under way, and none follows
+            leading = self.leading
+            if leading is not None:
+                leading.say_farewell(why)
+                try:
+                    self.arbiter.resign(leading.side.membership.term)
+                except ArbiterUnavailable as error:
+                    self._report_arbiter(error)
+        if leading is not None:
+            leading.join()
         else:
             self.following.stop()
         self.arbiter.close()
+        self._thread.join(_MAKE_WAY_SECONDS)
 
     def wake(self) -> None:
         self._woken.set()
@@ -180,6 +184,8 @@ class InstanceAgent:
         while not self._stopping.is_set():
             pause = 0.0
             with self.turn:
+                if self._stopping.is_set():
+                    return
                 try:
                     self.sentence, pause = self._step()
                 except ArbiterUnavailable as error:

@@ -25,6 +25,7 @@ from ostler.model.replication import (
     SwitchOver,
 )
 from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, STREAMING, FollowerProgress
+from ostler.replica.membership import ends_needed, rule_of
 from ostler.server.config.replication_ini import ArbiterType, InstanceSection
 from ostler.server.replica.agent import InstanceAgent
 from ostler.server.replica.control import ReplicationControl
@@ -191,7 +192,10 @@ class AgentControl(ReplicationControl):
             side = leading.side
             able = [each for each in side.followers.values() if each.is_linked() and each.forced >= side.position()]
             names = sorted(each.name for each in able)
-        return [each for each in names if each in view.in_sync.members and each not in view.suspended]
+        able_names = [each for each in names if each in view.in_sync.members]
+        if len(able_names) < ends_needed(rule_of(view.in_sync)):
+            return []  # they could not elect one of them until others are back
+        return [each for each in able_names if each not in view.suspended]
 
     def _require_leading(self) -> Leading:
         leading = self._agent.leading

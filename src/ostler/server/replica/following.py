@@ -20,7 +20,7 @@ from ostler.replica.follower_side import NO_LINK, FollowerSide, LinkRefused
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
-from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
+from ostler.server.replica.transport import ConnectionLost, ReplicaConnection, wake_acceptor
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, FrameReader, MalformedFrame, frame
 from ostler.wire.replica_frames import (
@@ -96,6 +96,7 @@ class Following:
         self._stopping.set()
         for connection in list(self._open.values()):
             connection.close("this instance does not follow any more")
+        wake_acceptor(self._listener)
         self._acceptor.join()
         self._keeper.join()
         self._listener.close()

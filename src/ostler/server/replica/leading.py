@@ -98,14 +98,17 @@ class Leading(LogShipper):
             thread.start()
         self.advance()
 
-    def stop(self, why: str) -> None:
-        """Say farewell to the followers and close their connections."""
+    def say_farewell(self, why: str) -> None:
+        """Say farewell to the followers and close their connections, behind all that was offered. Does not wait."""
         self._stopping.set()
         for link in self._links.values():
             connection = link.connection
             if connection is not None:
                 connection.send(frame(FAREWELL, 0, 0, reason_payload(0, why)))
                 connection.finish()
+
+    def join(self) -> None:
+        """Wait for the threads, once farewell was said."""
         for thread in self._threads:
             thread.join(2.0)
 

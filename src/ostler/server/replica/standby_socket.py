@@ -13,6 +13,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from ostler.model import constants as mq
@@ -20,7 +21,7 @@ from ostler.model.errors import MQError
 from ostler.server.admin.actions import Action, Arguments, Caller
 from ostler.server.channels.settings import negotiate_local
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.server.net.local_socket import bind_local, unlink_local
+from ostler.server.net.local_socket import bind_local, connect_local, unlink_local
 from ostler.server.security.os_users import user_name
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.connect_frames import decode_hello
@@ -77,6 +78,9 @@ class StandbySocket:
     def close(self) -> None:
         """Close the socket and all connections. The next owner of the directory binds its own."""
         self._is_closed = True
+        # A listening Unix socket cannot be shut down: a connection wakes the thread that accepts.
+        with suppress(OSError):
+            connect_local(self._directory, _ACCEPT_SECONDS).close()
         self._thread.join()
         self._socket.close()
         with self._turn:
@@ -90,6 +94,9 @@ class StandbySocket:
                 accepted, _ = self._socket.accept()
             except TimeoutError:
                 continue
+            if self._is_closed:
+                accepted.close()
+                return
             with self._turn:
                 is_full = len(self._open) >= _CONNECTIONS_MAX
                 if not is_full:

@@ -261,6 +261,12 @@ class ReplicaConnection:
         self._turn.notify_all()
 
 
+def wake_acceptor(listener: socket.socket) -> None:
+    """End a wait of another thread in `accept`: it gets an OSError, and nobody can connect any more."""
+    with suppress(OSError):  # it is closed already
+        listener.shutdown(socket.SHUT_RDWR)
+
+
 def _rest(views: list[memoryview], sent: int) -> list[memoryview]:
     """Return the views behind the first `sent` bytes."""
     at = 0
