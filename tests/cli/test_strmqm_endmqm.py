@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import SMALL_LOG, Command
 
 import ostler as package
-from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.config.directories import QueueManagerDirectory, is_being_killed, running_process
 from ostler.server.config.process_file import ManagerState, read_record, state_of
 
 
@@ -82,6 +82,43 @@ def test_one_that_runs_is_told_and_exits_5(started: QueueManagerDirectory, ostle
     done = ostler("strmqm", "QM1")
     assert done.status == 5
     assert done.err.startswith(f"AMQ7005E: Queue manager QM1 is running already in process {process_of(started)}")
+
+
+DYING = """
+import ctypes, os, platform, sys, threading
+from pathlib import Path
+from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
+
+lock = InstanceLock(QueueManagerDirectory(Path(sys.argv[1]), "QM1"))
+lock.__enter__()
+threading.Thread(target=lambda: (sys.stdin.readline(), os._exit(0))).start()
+print("locked", flush=True)
+ctypes.CDLL(None).syscall(ctypes.c_long(93 if platform.machine() == "aarch64" else 60), ctypes.c_long(0))
+"""
+"""Its main thread ends, as in a process that is being killed; another thread keeps the lock until a line is read."""
+
+
+def test_a_process_that_is_being_killed_is_waited_for(created: QueueManagerDirectory, program: Command) -> None:
+    dying = subprocess.Popen(
+        [sys.executable, "-c", DYING, str(created.root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert dying.stdin is not None
+    assert dying.stdout is not None
+    try:
+        assert dying.stdout.readline() == "locked\n"
+        deadline = time.monotonic() + 20
+        while not is_being_killed(dying.pid):
+            assert time.monotonic() < deadline, "the main thread did not end"
+            time.sleep(0.01)
+        assert running_process(created) == (True, dying.pid)
+        threading.Timer(0.5, lambda: (dying.stdin.write("end\n"), dying.stdin.flush())).start()
+        done = program("strmqm", "QM1")
+        assert done.status == 0, done.err
+    finally:
+        dying.kill()
+        dying.wait()
+        dying.stdin.close()
+        dying.stdout.close()
 
 
 def test_an_unknown_name_exits_72(ostler: Command) -> None:

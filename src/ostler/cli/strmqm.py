@@ -30,7 +30,12 @@ from ostler.cli.framework.commands import (
     refuse_options,
 )
 from ostler.cli.framework.exit_statuses import Status
-from ostler.server.config.directories import QueueManagerDirectory, describe_process, running_process
+from ostler.server.config.directories import (
+    QueueManagerDirectory,
+    describe_process,
+    is_being_killed,
+    running_process,
+)
 from ostler.server.config.environment import without_secrets
 from ostler.server.config.process_file import ENDING, state_of
 from ostler.server.config.variables import variables_of_manager
@@ -44,6 +49,8 @@ if TYPE_CHECKING:
 
 _OUTPUT: Final = "output.log"
 _NO_PIPE: Final = -1
+# Threads of a process that was killed end one after the other, and its lock goes with the last.
+_KILLED_SECONDS_MAX: Final = 10.0
 _OUTPUT_SHOWN_BYTES: Final = 2000
 _PIPE_PROGRESS_SECONDS: Final = 0.2
 _CONSOLE_PROGRESS_SECONDS: Final = 5.0
@@ -118,6 +125,10 @@ def _foreground_command(directory: QueueManagerDirectory, arguments: argparse.Na
 
 def _check_not_running(directory: QueueManagerDirectory) -> None:
     is_running, process = running_process(directory)
+    deadline = time.monotonic() + _KILLED_SECONDS_MAX
+    while is_running and is_being_killed(process) and time.monotonic() < deadline:
+        time.sleep(0.02)
+        is_running, process = running_process(directory)
     if is_running and state_of(directory) in ENDING:
         raise CommandFailed(Status.STOPPING, "is-ending", name=directory.name)
     if is_running:

@@ -355,6 +355,15 @@ def running_process(directory: QueueManagerDirectory) -> tuple[bool, int]:
         os.close(descriptor)
 
 
+def is_being_killed(process: int) -> bool:
+    """Return True for a process that has been killed and whose threads have not all ended: it still has its locks."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+    return "\nState:\tZ" in status
+
+
 def describe_process(process: int) -> str:
     """Describe a process for people: its id, and its program if visible."""
     if process <= 0:
