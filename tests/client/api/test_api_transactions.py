@@ -18,11 +18,13 @@ import ostler
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
+from ostler.client.link.blocking_port import BlockingPort
 from ostler.client.link.link import PendingRequest
 from ostler.client.session.in_process import LocalSession
 from ostler.client.session.runtime import BlockingEvent, BlockingRuntime, WakeEvent
 from ostler.model import constants as mq
 from ostler.server.config.qm_ini import LogSection
+from ostler.wire.frames import GET
 
 LOG = LogSection(file_pages=64)
 SECONDS_MAX = 60.0
@@ -380,6 +382,30 @@ def test_an_interrupted_wait_loses_no_message(
             queue.get(wait=None)
         q.put("second")
         assert bodies(q) == (["first", "second"] if arrives else ["second"])
+
+
+@pytest.mark.parametrize("way", ["local", "client"], indirect=True)
+@pytest.mark.parametrize("syncpoint", [False, True])
+def test_an_interrupt_between_sending_and_waiting_cancels_the_get(
+    site: Any, qm: Connection, q: Queue, syncpoint: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sending = BlockingPort.send_request
+
+    async def send_and_be_interrupted(self: BlockingPort, *asked: Any) -> PendingRequest:
+        request = await sending(self, *asked)
+        if asked[1] == GET:
+            site.until_waiting(q.name)
+            raise KeyboardInterrupt
+        return request
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BlockingPort, "send_request", send_and_be_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            q.get(wait=SECONDS_MAX, syncpoint=syncpoint)
+    site.until(lambda: site.manager.engine.queues[q.name].waiting.count == 0)
+    q.put("kept")
+    assert q.get(syncpoint=syncpoint).body == "kept"
+    qm.commit()
 
 
 @pytest.mark.parametrize("way", ["local", "client"], indirect=True)

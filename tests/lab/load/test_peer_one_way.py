@@ -51,15 +51,19 @@ def totals(recorder: PhaseRecorder) -> dict[str, int]:
 
 
 def counted(wanted: LoadSpec) -> dict[str, int]:
-    """Return the operations of a moment."""
-    driver = start_driver(wanted)
-    try:
-        found = totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), ignore_progress))
-        assert isinstance(driver, Sharing)
-        assert driver.outstanding == 0, "nothing is missing, and nothing is there that nobody put"
-        return found
-    finally:
-        driver.close()
+    """Return the operations of a moment: a longer one when a busy machine did less than two of each in a short one."""
+    found: dict[str, int] = {}
+    for seconds in (0.03, 0.5, 10.0):
+        driver = start_driver(wanted)
+        try:
+            found = totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, seconds, 0.0), ignore_progress))
+            assert isinstance(driver, Sharing)
+            assert driver.outstanding == 0, "nothing is missing, and nothing is there that nobody put"
+        finally:
+            driver.close()
+        if found and min(found.values()) >= 2:
+            break
+    return found
 
 
 def contestants(brokers: PeerBrokers, kind: str) -> list[PeerContestant]:

@@ -90,20 +90,33 @@ class BlockingPort(Link):
         self._conversation.close()
 
     async def send_request(
-        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
+        self,
+        conversation: int,
+        type: int,
+        payload: bytes,
+        on_part: PartHandler | None = None,
+        registered: list[PendingRequest] | None = None,
     ) -> PendingRequest:
         own = self._conversation
+        stream: PayloadStream | None = None
         try:
-            if on_part is None:
-                return _BlockingRequest(own, own.send_request(type, payload), None, None)
             waiter = own.register_request(type)
-            stream = PayloadStream(waiter.key, OUTPUT, _OUTPUTS_MAX)
-            link = own.link
-            link.state.acquire()
-            link.streams[stream.key] = stream
-            link.state.release()
-            own.send(waiter, waiter.request(), type, [payload])
-            return _BlockingRequest(own, waiter, stream, on_part)
+            if on_part is not None:
+                stream = PayloadStream(waiter.key, OUTPUT, _OUTPUTS_MAX)
+                link = own.link
+                link.state.acquire()
+                link.streams[stream.key] = stream
+                link.state.release()
+            request = _BlockingRequest(own, waiter, stream, on_part)
+            if registered is not None:
+                registered.append(request)
+            try:
+                own.send(waiter, waiter.request(), type, [payload])
+            except BaseException:
+                if registered is not None:
+                    registered.remove(request)  # it was not sent: nobody answers it
+                raise
+            return request
         except LinkBroken as error:
             raise MQError(error.reason, error.text) from None
 

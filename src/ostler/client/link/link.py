@@ -76,9 +76,17 @@ class Link(ABC):
 
     @abstractmethod
     async def send_request(
-        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
+        self,
+        conversation: int,
+        type: int,
+        payload: bytes,
+        on_part: PartHandler | None = None,
+        registered: list[PendingRequest] | None = None,
     ) -> PendingRequest:
         """Send a request. Waits only while the socket is full; interrupted there, the request is sent whole or not.
+
+        The request is appended to `registered` before it is sent: a caller that is interrupted when the bytes have
+        left, and before it has the result, can cancel it.
 
         Raises MQError when the link is broken.
         """

@@ -182,7 +182,12 @@ class LoopLink(Link, asyncio.Protocol):
             self.close()
 
     async def send_request(
-        self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
+        self,
+        conversation: int,
+        type: int,
+        payload: bytes,
+        on_part: PartHandler | None = None,
+        registered: list[PendingRequest] | None = None,
     ) -> PendingRequest:
         while self._is_paused and self._failure is None:
             room: asyncio.Future[None] = self.loop.create_future()
@@ -190,7 +195,10 @@ class LoopLink(Link, asyncio.Protocol):
             await room
         if self._failure is not None:
             raise MQError(self._failure.reason, self._failure.detail)
-        return self._send_request(conversation, type, payload, on_part)
+        request = self._send_request(conversation, type, payload, on_part)
+        if registered is not None:
+            registered.append(request)
+        return request
 
     def _send_request(
         self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None

@@ -232,9 +232,10 @@ class RemoteQueue(OpenQueue):
         """
         session = self._session
         link, conversation = session.link, session.conversation
-        request = await link.send_request(conversation, GET, payload)
-        session.waiting.add(request)
+        registered: list[PendingRequest] = []
         try:
+            request = await link.send_request(conversation, GET, payload, None, registered)
+            session.waiting.add(request)
             if session.is_interrupted:
                 link.send(conversation, CANCEL, numbers_payload([request.number]))
             reply = await request.reply()
@@ -249,16 +250,17 @@ class RemoteQueue(OpenQueue):
         except MQError:
             raise
         except BaseException:
-            link.send(conversation, CANCEL, numbers_payload([request.number]))
-            if in_unit:
-                session.abandoned_gets.append(request)
-            else:
-                request.forget()
-                if held:
-                    link.send(conversation, SETTLE, numbers_payload([request.number, 0]))
+            for sent in registered:
+                link.send(conversation, CANCEL, numbers_payload([sent.number]))
+                if in_unit:
+                    session.abandoned_gets.append(sent)
+                else:
+                    sent.forget()
+                    if held:
+                        link.send(conversation, SETTLE, numbers_payload([sent.number, 0]))
             raise
         finally:
-            session.waiting.discard(request)
+            session.waiting.difference_update(registered)
 
     async def _confirm_removal(self, settle_request: PendingRequest, got: bytes, generation: int) -> bool:
         """Wait until the removal of a persistent message is durable. Returns False when the message was put back.
