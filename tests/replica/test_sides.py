@@ -19,6 +19,7 @@ from ostler.model.log_life import Life
 from ostler.replica.follower_side import FollowerSide, LinkRefused
 from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, REFUSED, STREAMING, LeaderSide
 from ostler.replica.membership import LeaderMembership, default_policy
+from ostler.replica.site_side import SiteSide
 from ostler.replica.standby import Standby, StandbyJournal, open_standby
 from ostler.testing.simulation.crashing_disk import SimulatedDisk
 from ostler.wire.replica_frames import (
@@ -30,6 +31,8 @@ from ostler.wire.replica_frames import (
     REFUSED_NAME,
     REFUSED_QUEUE_MANAGER,
     REFUSED_TERM,
+    SITE_ACTIVE,
+    SITE_RECOVERY,
     LogAck,
     LogFrame,
     ReplicaHello,
@@ -103,6 +106,13 @@ def greet(leader: Leader, follower: Follower, link: int = 1, purpose: int = 1) -
     return leader.side.followers[name].state
 
 
+def join_sites(leader: Leader, recovery: Follower) -> None:
+    """Make both sites of one queue manager: the leader's works, the follower's receives."""
+    recovery.side = FollowerSide("DR", "DR", "QM", recovery.side.standby)
+    recovery.side.site = SiteSide("DR", "GROUP", frozenset({"DR"}), SITE_RECOVERY)
+    leader.side.site = SiteSide("GROUP", "DR", frozenset({"A"}), SITE_ACTIVE)
+
+
 def pump(leader: Leader, follower: Follower, link: int = 1) -> list[LogAck]:
     """Send all there is, force, and bring the acknowledgement back."""
     name = follower.side.name
@@ -146,7 +156,7 @@ def _change(**changes: object) -> Callable[[ReplicaHello], None]:
         (_change(identity=bytes(16)), REFUSED_IDENTITY, "different identities"),
         (_change(file_pages=99), REFUSED_FILE_PAGES, "LogFilePages is 8 here, and 99"),
         (_change(log_format=7), REFUSED_FORMAT, "format 7; this release reads up to 1"),
-        (_change(version=9), REFUSED_FORMAT, "version 9 between copies; this release up to 1"),
+        (_change(version=9), REFUSED_FORMAT, "version 9 between copies; this release up to 2"),
         (_change(term=4), REFUSED_TERM, "none before 6"),
     ],
 )
@@ -200,6 +210,7 @@ def test_a_higher_term_of_the_same_leader_is_heard_and_a_lower_one_is_not() -> N
 
 def test_a_copy_for_disaster_recovery_is_never_waited_for() -> None:
     leader, recovery = Leader(), Follower("DR")
+    join_sites(leader, recovery)
     assert greet(leader, recovery, purpose=PURPOSE_DR) == STREAMING
     pump(leader, recovery)
     lsn = leader.write(5000)

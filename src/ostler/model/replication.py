@@ -64,6 +64,8 @@ class HaStatus(StrEnum):
     PARTITIONED = "Partitioned"
     REMOTE_UNAVAILABLE = "Remote unavailable"
     PAUSED = "Paused"
+    REMOTE_SITE_UNAVAILABLE = "Remote appliance(s) unavailable"
+    """Of disaster recovery: the other site does not answer."""
     INACTIVE = "Inactive"
     """Both sides are secondary."""
     INCONSISTENT = "Inconsistent"

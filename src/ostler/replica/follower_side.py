@@ -18,9 +18,13 @@ from mypy_extensions import i64, mypyc_attr
 
 from ostler.log.errors import CopyRefused, LogSpace
 from ostler.log.stream_format import FORMAT_VERSION
+from ostler.replica.pedigree import Pedigree
+from ostler.replica.site_side import SiteSide
 from ostler.replica.standby import Standby
 from ostler.wire.replica_frames import (
     ACK_DISK_FULL,
+    PURPOSE_DR,
+    PURPOSE_HA,
     REFUSED_FILE_PAGES,
     REFUSED_FORMAT,
     REFUSED_IDENTITY,
@@ -57,6 +61,10 @@ class FollowerSide:
         self.group: Final[str] = group
         self.queue_manager: Final[str] = queue_manager
         self.standby: Final[Standby] = standby
+        self.site: SiteSide | None = None
+        """With disaster recovery: this site and the other one. Links of purpose DR are refused without."""
+        self.purpose: i64 = PURPOSE_HA
+        """The purpose of `link`. Terms of a link for disaster recovery are those of another site's arbiter."""
         self.term: i64 = 0
         """The term of the leader that is followed; 0: none was heard since the start."""
         self.leader: str = ""
@@ -99,7 +107,9 @@ class FollowerSide:
         refused, detail = self._reason_to_refuse(hello)
         if refused:
             raise LinkRefused(detail, [self._own_hello(hello, refused, detail)])
-        self.standby.log.promise(hello.term - 1)
+        self.purpose = hello.purpose
+        if hello.purpose == PURPOSE_HA:
+            self.standby.log.promise(hello.term - 1)
         self.term = hello.term
         self.leader = hello.instance
         self.link = link
@@ -114,7 +124,11 @@ class FollowerSide:
         if hello.version > REPLICA_VERSION:
             detail = f"The leader speaks version {hello.version} between copies; this release up to {REPLICA_VERSION}."
             return REFUSED_FORMAT, detail
-        if hello.group != self.group or hello.queue_manager != self.queue_manager:
+        is_site: bool = hello.purpose == PURPOSE_DR
+        if is_site and self.site is None:
+            return REFUSED_STATE, f"{self.group} has no recovery group."
+        group = self.site.other_group if is_site and self.site is not None else self.group
+        if hello.group != group or hello.queue_manager != self.queue_manager:
             detail = f"This is {self.queue_manager} of group {self.group}, not {hello.queue_manager} of {hello.group}."
             return REFUSED_QUEUE_MANAGER, detail
         if hello.instance == self.name:
@@ -127,16 +141,34 @@ class FollowerSide:
         if hello.log_format > FORMAT_VERSION:
             detail = f"The leader's log has format {hello.log_format}; this release reads up to {FORMAT_VERSION}."
             return REFUSED_FORMAT, detail
-        if not self.may_hear(hello.term):
-            detail = f"Term {hello.term} is over: {self.name} has promised to hear none before {self.lowest_term()}."
+        if is_site:
+            return self._reason_to_refuse_site(hello)
+        if hello.term < self._lowest_here():
+            detail = f"Term {hello.term} is over: {self.name} has promised to hear none before {self._lowest_here()}."
             return REFUSED_TERM, detail
         if self._is_disk_full and log.taken_bytes() > TAKEN_BYTES_MAX:
             return REFUSED_STATE, "The disk is full."
         return 0, ""
 
+    def _reason_to_refuse_site(self, hello: ReplicaHello) -> tuple[int, str]:
+        assert self.site is not None
+        refused, detail = self.site.hear(hello, self.pedigree(), self.standby.log.group_lsn())
+        if not refused and self._is_disk_full and self.standby.log.taken_bytes() > TAKEN_BYTES_MAX:
+            return REFUSED_STATE, "The disk is full."
+        return refused, detail
+
+    def pedigree(self) -> Pedigree:
+        """Return the lives of this copy, and where it ends."""
+        return Pedigree(self.standby.log.lives, int(self.standby.log.position()))
+
     def lowest_term(self) -> i64:
         """Return the lowest term that is heard."""
-        return max(self.standby.log.mark.promised_term + 1, self.term)
+        return self.term if self.purpose == PURPOSE_DR else self._lowest_here()
+
+    def _lowest_here(self) -> i64:
+        """Return the lowest term of this site's arbiter that is heard."""
+        promised = self.standby.log.mark.promised_term + 1
+        return promised if self.purpose == PURPOSE_DR else max(promised, self.term)
 
     def may_hear(self, term: i64) -> bool:
         """Return True unless a leader of a higher term was heard, or its election was helped."""
@@ -147,7 +179,8 @@ class FollowerSide:
             raise LinkRefused(f"term {term} is over; {self.lowest_term()} is the lowest that is heard")
         if term > self.term:
             # The leader has taken its key again.
-            self.standby.log.promise(term - 1)
+            if self.purpose == PURPOSE_HA:
+                self.standby.log.promise(term - 1)
             self.term = term
 
     def _own_hello(self, heard: ReplicaHello, refused: int, detail: str) -> ReplicaHello:
@@ -163,10 +196,13 @@ class FollowerSide:
         hello.identity = log.identity()
         hello.file_pages = log.file_pages()
         hello.log_format = FORMAT_VERSION
-        hello.term = self.lowest_term()
+        hello.term = self._lowest_here()
         hello.lives = log.lives
         hello.end_lsn = log.position()
         hello.group_lsn = log.group_lsn()
+        if self.site is not None and heard.purpose == PURPOSE_DR:
+            hello.site_role = self.site.role
+            hello.group_lsn = self.site.acknowledged(self.pedigree(), log.group_lsn())
         hello.starts = log.mark.starts
         return hello
 
@@ -226,6 +262,13 @@ class FollowerSide:
         self.standby.log.force()
         self.standby.life_begins()
         self.standby.log.promise(term)
-        if self.term <= term:
-            self.link = NO_LINK
-            self._owes_ack = False
+        if self.term <= term or self.purpose == PURPOSE_DR:
+            self.leave()
+
+    def leave(self) -> None:
+        """Hear nothing more of the leader that is followed: this copy is to lead, or another one is to be heard."""
+        self.link = NO_LINK
+        self.purpose = PURPOSE_HA
+        self.term = 0
+        self._owes_ack = False
+        self.standby.log.drop_taken()

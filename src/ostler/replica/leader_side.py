@@ -23,12 +23,16 @@ from mypy_extensions import i64, mypyc_attr
 
 from ostler.log.catch_up import CatchUpReader, LogGone
 from ostler.model.log_life import Life
+from ostler.replica.lag import NO_LIMIT, LagLimits, LagMeter
 from ostler.replica.membership import LeaderMembership
 from ostler.replica.pedigree import Pedigree
+from ostler.replica.site_side import NO_FORK, SiteSide
 from ostler.wire.replica_frames import (
+    ACK_DISK_FULL,
     PURPOSE_DR,
     PURPOSE_HA,
     REFUSED_TERM,
+    SITE_NONE,
     ControlFrame,
     LifeFrame,
     LogAck,
@@ -113,9 +117,20 @@ class LeaderSide:
         self._forced: i64 = forced_lsn
         self._forced_position: i64 = position
         self._offered_position: i64 = position
+        self._group_lsn: i64 = 0
         self._live: deque[OfferedBlock] = deque()
         self._live_at: dict[int, OfferedBlock] = {}
         self._live_bytes: i64 = 0
+        self.site: SiteSide | None = None
+        """With disaster recovery: this site and the other one."""
+        self.is_synchronous = False
+        """Replies wait until the other site has forced what they promise."""
+        self.lag_limits = LagLimits(NO_LIMIT, NO_LIMIT, False)
+        self.is_recovery_awaited = False
+        """Replies wait for the other site, all of them or those beyond the limits. When it is lost it is let go."""
+        self.lag = LagMeter()
+        self._lag_reach: i64 = NO_LIMIT
+        self._recovery_lsn: i64 = -1
         self._asked_lsn: i64 = -1
         self._asked_seconds: float = 0.0
         membership.acknowledged(membership.instance, int(position))
@@ -148,8 +163,30 @@ class LeaderSide:
         self.membership.acknowledged(self.membership.instance, int(self._forced_position))
 
     def group_lsn(self) -> i64:
-        """Return the LSN up to which the log is durable: forced by enough copies, and here. It never falls."""
-        return min(i64(self.membership.group_lsn()), self._forced)
+        """Return the LSN up to which the log is durable: forced by enough copies, and here. It never falls.
+
+        While replies wait for the other site it is not ahead of that by more than the limits allow.
+        """
+        lsn = min(i64(self.membership.group_lsn()), self._forced)
+        if self.is_recovery_awaited:
+            lsn = min(lsn, self._recovery_reach())
+        if lsn > self._group_lsn:
+            self._group_lsn = lsn
+        return self._group_lsn
+
+    def _recovery_reach(self) -> i64:
+        """Return how far the log may be durable, with the other site where it is."""
+        found = self.recovery()
+        assert found is not None
+        # In an earlier life it may have blocks at these LSNs that are void in this one.
+        is_here: bool = found.epoch == self.lives[-1].epoch
+        forced = min(found.forced, self._offered_position) if is_here else 0
+        if self.is_synchronous:
+            return forced
+        reach = self._offered_position
+        if self.lag_limits.bytes_max >= 0:
+            reach = min(reach, forced + self.lag_limits.bytes_max)
+        return reach if self._lag_reach < 0 else min(reach, self._lag_reach)
 
     def forced_lsn(self) -> i64:
         """Return the LSN up to which the log is forced here."""
@@ -177,6 +214,7 @@ class LeaderSide:
         self.membership.connected(name)
         self.hello.purpose = purpose
         self.hello.term = self.membership.term
+        self.hello.site_role = self.site.role if self.site is not None else SITE_NONE
         self.hello.end_lsn = self._offered_position
         self.hello.group_lsn = self.group_lsn()
         return self.hello
@@ -216,12 +254,14 @@ class LeaderSide:
         follower.heard_seconds = now
         follower.detail = hello.detail
         follower.starts = hello.starts
+        if follower.purpose == PURPOSE_DR and self._site_greeted(follower, hello):
+            return
         if hello.refused:
             follower.state = REFUSED
             if hello.refused == REFUSED_TERM:
                 self.highest_term = max(self.highest_term, hello.term)
             return
-        if hello.instance != follower.name:
+        if follower.purpose == PURPOSE_HA and hello.instance != follower.name:
             follower.state = REFUSED
             follower.detail = f"{hello.instance} answered, not {follower.name}"
             return
@@ -244,6 +284,26 @@ class LeaderSide:
         is_continued: bool = shared == hello.end_lsn and follower.common_epoch == theirs.epoch()
         follower.life = self._index_of(follower.common_epoch) if is_continued else -1
         follower.epoch = follower.common_epoch
+
+    def _site_greeted(self, follower: FollowerProgress, hello: ReplicaHello) -> bool:
+        """Take what the other site says of itself. Return True when its copy is not continued."""
+        site = self.site
+        if site is None or hello.group != follower.name or hello.identity != self.hello.identity:
+            follower.state = REFUSED
+            follower.detail = hello.detail or f"{hello.instance} of {hello.group} answered, not {follower.name}"
+            return True
+        if hello.needs_base:
+            return False
+        site.hear(hello, Pedigree(self.lives, int(self._offered_position)), self.group_lsn())
+        if site.fork_lsn != NO_FORK:
+            follower.state = PARTITIONED
+            follower.detail = f"the logs of {site.group} and {site.other_group} are the same up to LSN {site.fork_lsn}"
+            return True
+        if hello.refused:
+            # Its terms are those of another arbiter, and depose nobody here.
+            follower.state = REFUSED
+            return True
+        return False
 
     def _index_of(self, epoch: i64) -> i64:
         for index in range(len(self.lives)):
@@ -356,6 +416,52 @@ class LeaderSide:
         """Return how much of the log a follower has not forced yet."""
         follower = self.followers.get(name)
         return 0 if follower is None else int(max(0, self._offered_position - follower.forced))
+
+    # -- the other site
+
+    def recovery(self) -> FollowerProgress | None:
+        """Return the copy at the other site, if it was ever greeted."""
+        for follower in self.followers.values():
+            if follower.purpose == PURPOSE_DR:
+                return follower
+        return None
+
+    def has_recovery_all(self) -> bool:
+        """Return True when the other site has forced all of this log, in the life of this leader."""
+        found = self.recovery()
+        if found is None or found.state != STREAMING or found.epoch != self.lives[-1].epoch:
+            return False
+        return found.forced >= self._offered_position
+
+    def judge_recovery(self, now: float, timeout_seconds: float) -> bool:
+        """Measure the lag, and decide whether replies wait for the other site. Return True when that has changed.
+
+        A synchronous copy is waited for once it has nearly caught up. With limits that slow, replies wait while it is
+        connected. It is let go when it does not answer in time, or its disk is full: an outage there is not one here.
+        """
+        before = self.is_recovery_awaited
+        found = self.recovery()
+        if found is None:
+            return False
+        self.lag.note(now, self._offered_position, found.forced)
+        limits = self.lag_limits
+        self._lag_reach = self.lag.reach(now, limits.seconds_max) if limits.seconds_max >= 0 else NO_LIMIT
+        is_lost: bool = now - found.heard_seconds > timeout_seconds or found.flags & ACK_DISK_FULL != 0
+        if found.state != STREAMING or is_lost or not (self.is_synchronous or limits.slows):
+            self.is_recovery_awaited = False
+        elif not before and found.epoch == self.lives[-1].epoch:
+            # What was the end a moment ago is there: it keeps up.
+            is_near: bool = self._recovery_lsn >= 0 and found.forced >= self._recovery_lsn
+            self.is_recovery_awaited = is_near or not self.is_synchronous
+        self._recovery_lsn = self._forced
+        return before != self.is_recovery_awaited
+
+    def is_recovery_in_sync(self) -> bool:
+        """Return True when the other site has forced all that was acknowledged."""
+        found = self.recovery()
+        if found is None or found.state != STREAMING or found.epoch != self.lives[-1].epoch:
+            return False
+        return found.forced >= self.group_lsn()
 
     def recovery_backlog_bytes(self) -> int:
         """Return the largest backlog of a recovery site's copy: what an unplanned switch would lose."""

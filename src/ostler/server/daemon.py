@@ -243,14 +243,23 @@ class Daemon:
         importlib.import_module("ostler.server.assembly")
         promotion: Promotion | None = None
         request: EndRequest | None = None
-        while promotion is None and request is None and not parts.agent.failure and not parts.agent.deposed:
+        while promotion is None and request is None and not parts.is_over:
             promotion = parts.wait(_FOLLOW_POLL_SECONDS)
             request = self._next_request(_NO_WAIT)
         local.close()
+        if promotion is None and request is None and parts.begins_anew:
+            parts.close(parts.begins_anew)
+            self._begin_anew(parts.begins_anew)
         if promotion is None:
             self._end_instance(parts, request)
             return None
         manager.take_over(promotion.standby, promotion.life, promotion.leading, parts.agent.begin_leading)
+        if parts.is_handing_over:
+            # Only the rest of the log goes to the other site: no application is served here any more.
+            manager.on_end.append(parts.hand_over)
+            manager.end(IMMEDIATE)
+            parts.agent.stop("this site is a recovery site")
+            self._begin_anew("the other site has the rest of the log, or does not answer")
         if request is not None:
             self._requests.put(request)
         return self._serve(manager)
@@ -343,8 +352,11 @@ class Daemon:
             request = self._next_request(_POLL_SECONDS if ender is None else 0.02)
             if manager.writer.failure and ender is None:
                 if self._parts is not None and self._parts.agent.deposed:
-                    self._begin_anew(self._parts)
+                    self._begin_anew(self._parts.agent.deposed)
                 return self._log_storage_failure(manager)
+            if request is None and ender is None and self._parts is not None and self._parts.is_handing_over:
+                manager.on_end.append(self._parts.hand_over)
+                request = EndRequest(IMMEDIATE, 0.0, "makedrsecondary")
             if request is None:
                 continue
             if ender is None:
@@ -364,12 +376,15 @@ class Daemon:
                 self._log_end(request)
                 manager.limit_end_wait(request.wait_seconds)
         if self._parts is not None:
+            is_handing_over = self._parts.is_handing_over
             self._parts.agent.stop("the queue manager has ended")
+            if is_handing_over and not failures:
+                self._begin_anew("this site has become a recovery site")
         return self._exit_status_after(failures)
 
-    def _begin_anew(self, parts: InstanceParts) -> NoReturn:
+    def _begin_anew(self, why: str) -> NoReturn:
         """Run this process anew as a follower: another instance leads, or may. Nothing more is acknowledged here."""
-        self._log(f"AMQ3270I: This instance of {self._directory.name} does not lead any more: {parts.agent.deposed}.")
+        self._log(f"AMQ3270I: This instance of {self._directory.name} does not lead any more: {why}.")
         self._restart()
         os._exit(_UNEXPECTED)
 

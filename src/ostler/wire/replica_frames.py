@@ -49,11 +49,22 @@ from ostler.wire.frames import (
 )
 from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, PayloadWriter
 
-REPLICA_VERSION: Final = 1
+# Version 2 has the role of the site in a hello of purpose DR; all else is as in version 1.
+REPLICA_VERSION: Final = 2
+_VERSION_WITHOUT_SITES: Final = 1
 # The purposes of a link.
 PURPOSE_HA: Final = 1
 PURPOSE_DR: Final = 2
 PURPOSE_FETCH: Final = 3
+
+# What a site does for disaster recovery, in a hello of purpose DR.
+SITE_NONE: Final = 0
+SITE_LIVE: Final = 1  # it is to work, and does not yet
+SITE_ACTIVE: Final = 2  # it works, and sends its log
+SITE_RECOVERY: Final = 3  # it receives
+SITE_PENDING_RECOVERY: Final = 4  # it sends the rest of its log, and works no more
+SITE_PENDING_LIVE: Final = 5  # it receives the rest, and works then
+SITE_MAX: Final = 5
 
 # Why a follower refuses; 0: it does not.
 REFUSED_QUEUE_MANAGER: Final = 1
@@ -99,7 +110,7 @@ class ReplicaFrame(metaclass=ABCMeta):
 @final
 class ReplicaHello(ReplicaFrame):
     def __init__(self) -> None:
-        self.version: i64 = REPLICA_VERSION
+        self.version: i64 = _VERSION_WITHOUT_SITES
         self.is_reply = False
         self.purpose: i64 = PURPOSE_HA
         self.refused: i64 = 0
@@ -121,11 +132,14 @@ class ReplicaHello(ReplicaFrame):
         """How often the instance was started: a copy that was put back has a lower number than was seen before."""
         self.needs_base = False
         """The copy is new, damaged or set aside: it has nothing that a log could continue."""
+        self.site_role: i64 = SITE_NONE
+        """With purpose DR: what the site of the speaker does."""
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
         writer.fixed(MAGIC)
-        writer.integer(self.version)
+        has_site: bool = self.purpose == PURPOSE_DR
+        writer.integer(max(self.version, REPLICA_VERSION) if has_site else self.version)
         writer.integer(self.purpose)
         writer.integer(self.refused)
         writer.text(self.detail.encode("utf-8")[:_TEXT_BYTES_MAX].decode("utf-8", "ignore"))
@@ -141,6 +155,8 @@ class ReplicaHello(ReplicaFrame):
         writer.position(self.starts)
         writer.integer(1 if self.needs_base else 0)
         write_lives(writer, self.lives)
+        if has_site:
+            writer.integer(self.site_role)
         return frame(REPLICA_HELLO | (REPLY if self.is_reply else 0), 0, 1, writer.getvalue())
 
 
@@ -165,6 +181,8 @@ def _read_hello(reader: PayloadReader, is_reply: bool) -> ReplicaHello:
     hello.starts = reader.position()
     hello.needs_base = reader.count(1) == 1
     hello.lives = read_lives(reader)
+    if hello.purpose == PURPOSE_DR and hello.version > _VERSION_WITHOUT_SITES:
+        hello.site_role = reader.count(SITE_MAX)
     if hello.purpose == 0:
         raise MalformedFrame("a REPLICA_HELLO without a purpose")
     return hello

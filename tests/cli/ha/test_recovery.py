@@ -18,12 +18,13 @@ from ostler.server.config.qm_ini import LogType, QueueManagerIni
 from ostler.server.config.replication_ini import ReplicationSection, ReplicationType
 from ostler.server.replica.certificates import check_repository
 from ostler.server.replica.empty_instance import is_empty
+from ostler.server.replica.site import read_site
 
 PRIMARY = ("crtdrprimary", "-m", "QM1", "-r", "south", "-i", "127.0.0.1", "-p", "4451")
 LOCAL = ("--local", "127.0.0.1(4461)")
 COMMAND = (
     "ostler crtdrsecondary -m QM1 -r south -l MAIN -i 127.0.0.1:4461 -p 4451 -t asynchronous -k south "
-    "-lf 64 -lp 2 -ls 1"
+    "--local 127.0.0.1 -lf 64 -lp 2 -ls 1"
 )
 
 
@@ -31,6 +32,10 @@ def settings(directory: QueueManagerDirectory) -> ReplicationSection:
     found = QueueManagerIni.read(directory.ini).settings.replication
     assert found is not None
     return found
+
+
+def role(directory: QueueManagerDirectory) -> GroupRole:
+    return read_site(directory.path, settings(directory)).role
 
 
 @pytest.fixture
@@ -191,11 +196,16 @@ def test_the_role_of_an_ended_site_is_written(
     primary: Command, directory: QueueManagerDirectory, secondary: tuple[str, ...], primary_again: tuple[str, ...]
 ) -> None:
     done = primary(*secondary)
-    assert (done.status, done.out) == (0, "The group of queue manager QM1 is Recovery when it is started.\n")
-    assert settings(directory).group_role is GroupRole.RECOVERY
-    assert "DRROLE(Secondary)" in primary("dspmq", "-o", "dr").out
+    assert done.status == 0
+    assert done.out.startswith("The site of queue manager QM1 is Pending recovery. It takes effect when")
+    assert role(directory) is GroupRole.PENDING_RECOVERY
+    assert "DRROLE(Primary)" in primary("dspmq", "-o", "dr").out  # it still has to send the rest of its log
+    again = primary(*secondary)
+    assert (again.status, "is the secondary already. makedrprimary" in again.err) == (71, True)
     assert primary(*primary_again).status == 0
-    assert settings(directory).group_role is GroupRole.LIVE
+    assert role(directory) is GroupRole.LIVE
+    again = primary(*primary_again)
+    assert (again.status, "is the primary already. makedrsecondary" in again.err) == (71, True)
 
 
 def test_the_role_of_a_running_site_is_asked_for(
@@ -216,7 +226,6 @@ def test_the_role_of_a_running_site_is_asked_for(
         ChangeRole(GroupRole.LIVE, True),
         ChangeRole(GroupRole.RECOVERY),
     ]
-    assert settings(directory).group_role is GroupRole.RECOVERY
 
 
 def test_a_refused_role_is_not_written(instance: Command, running: Run, directory: QueueManagerDirectory) -> None:
@@ -224,7 +233,7 @@ def test_a_refused_role_is_not_written(instance: Command, running: Run, director
     _, group = running()
     group.refusal = "the sites are partitioned."
     assert instance("rdqmdr", "-m", "QM1", "-s").status == 71
-    assert settings(directory).group_role is GroupRole.LIVE
+    assert role(directory) is GroupRole.LIVE
 
 
 @pytest.mark.parametrize(

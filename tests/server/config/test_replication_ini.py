@@ -167,6 +167,9 @@ def test_a_file_that_is_not_complete_can_be_read_but_not_started() -> None:
     assert "AMQ3205E: The stanza Arbiter is missing" in section(LOG, LOCAL, PAIR, THIRD).missing()
     assert section(LOG, LOCAL, PAIR).missing() == ""
     alone = section(LOG, LOCAL, "   GroupName=n\nNativeHARecoveryGroup:\n   GroupName=s\n   ReplicationAddress=h(1)\n")
+    assert "LocalAddress is missing" in alone.missing()
+    own = "   GroupName=n\n   LocalAddress=(4)\n"
+    alone = section(LOG, LOCAL, own + "NativeHARecoveryGroup:\n   GroupName=s\n   ReplicationAddress=h(1)\n")
     assert (alone.missing(), alone.copies) == ("", 1)
 
 

@@ -70,7 +70,8 @@ MESSAGES: Final[dict[str, str]] = {
     "taken-out": "Queue manager {name} is out of the HA group, and runs alone. Delete it on the other nodes.",
     "instance-created": "Instance {instance} of queue manager {name} created. It is empty, and takes its log from the "
     "active instance.",
-    "role-set": "The group of queue manager {name} is {role} when it is started.",
+    "role-set": "The site of queue manager {name} is {role}. It takes effect when the queue manager is started: "
+    "strmqm {name}",
     "execute-there": "Execute the following command on {recovery}:\n{command}",
     "no-recovery-group": "Queue manager {name} has no recovery group. `ostler crtdrprimary` makes one.",
     "use-instead": "{command} is not needed here: {why} Use this: {instead}",

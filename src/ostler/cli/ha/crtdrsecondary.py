@@ -36,6 +36,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument("-i", dest="addresses", metavar="IP[,IP]", required=True, help="where the live site is")
     parser.add_argument("-p", dest="port", type=whole_number, metavar="PORT", required=True, help="where this site is")
     parser.add_argument("-t", dest="type", choices=tuple(TYPES), default="asynchronous", help="as at the live site")
+    parser.add_argument("--local", metavar="IP", default="", help="take the log at this address only (all)")
     parser.add_argument("-k", dest="keys", type=Path, metavar="DIR", required=True, help="the copied key repository")
     parser.add_argument(
         "-lf", dest="log_file_pages", type=whole_number, metavar="PAGES", default=4096, help="pages of an extent (4096)"
@@ -82,7 +83,7 @@ def _create(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> 
         ("Name", arguments.recovery),
         ("KeyRepository", str(repository)),
         ("CertificateLabel", arguments.recovery),
-        ("LocalAddress", f"({arguments.port})"),
+        ("LocalAddress", f"{arguments.local}({arguments.port})"),
         ("GroupName", arguments.recovery),
         ("GroupRole", str(GroupRole.RECOVERY)),
     ]

@@ -12,7 +12,7 @@ from typing import Final
 
 from ostler.cli.framework.commands import CommandFailed, CommandOutput
 from ostler.cli.framework.exit_statuses import Status
-from ostler.cli.ha.engine import read_ini, replicated_manager, require_ended, send, write_ini, write_role
+from ostler.cli.ha.engine import read_ini, replicated_manager, require_ended, send, write_ini
 from ostler.model.connection_names import Address
 from ostler.model.replication import ChangeRole, GroupRole
 from ostler.server.config import replication_ini
@@ -23,6 +23,7 @@ from ostler.server.config.instance_names import is_instance_name
 from ostler.server.config.qm_ini import LogType
 from ostler.server.config.replication_ini import ReplicationSection, ReplicationType
 from ostler.server.replica.certificates import check_repository, issue_certificate, make_authority
+from ostler.server.replica.site import changed_while_ended, read_site, write_site
 from ostler.server.tls.certificate_maker import CertificateError
 
 MAIN_GROUP: Final = "MAIN"
@@ -72,8 +73,8 @@ def add_recovery_group(
     own = [("Name", instance), ("KeyRepository", str(repository)), ("CertificateLabel", instance)]
     if settings is not None:
         own = _present(directory, replication_ini.LOCAL, ("GroupName", "GroupRole")) or own
-    elif local:
-        own.append(("LocalAddress", str(local[0])))
+    else:
+        own.append(("LocalAddress", str(local[0]) if local else f"({site.port})"))
     own += [("GroupName", group_name), ("GroupRole", str(GroupRole.LIVE))]
     recovery = [
         ("GroupName", site.name),
@@ -159,6 +160,8 @@ def secondary_command(directory: QueueManagerDirectory, settings: ReplicationSec
     words = ["ostler", "crtdrsecondary", "-m", directory.name, "-r", site.name, "-l", settings.group_name]
     words += ["-i", ",".join(typed_address(each) for each in live), "-p", str(site.addresses[0].port)]
     words += ["-t", str(site.type).lower(), "-k", site.name]
+    if site.addresses[0].host == "localhost" or site.addresses[0].host.startswith("127."):
+        words += ["--local", site.addresses[0].host]
     words += ["-lf", str(log.log.file_pages), "-lp", str(log.log.primary_files), "-ls", str(log.log.secondary_files)]
     if log.file_system_megabytes is not None:
         words += ["-s", f"{log.file_system_megabytes}M"]
@@ -177,16 +180,21 @@ def typed_address(address: Address) -> str:
 
 
 def change_role(name: str, role: GroupRole, forces: bool, output: CommandOutput) -> int:
-    """Asks a running instance for the role, and writes it into qm.ini, where one that does not run finds it."""
+    """Asks a running instance for the role, or notes it for the next start of one that does not run."""
     directory, settings = replicated_manager(name)
     if not settings.recovery_groups:
         raise CommandFailed(Status.PARAMETER_WRONG, "no-recovery-group", name=directory.typed_name)
     if running_process(directory)[0]:
         send(directory, ChangeRole(role, forces), output)
-        write_role(directory, role)
         return Status.DONE
-    write_role(directory, role)
-    output.message("role-set", name=directory.typed_name, role=role)
+    try:
+        state = changed_while_ended(read_site(directory.path, settings), settings, role, forces)
+        write_site(directory.path, state)
+    except ConfigurationError as error:
+        raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
+    except ValueError as refused:
+        raise CommandFailed(Status.UNEXPECTED, "AMQ3279E", name=directory.typed_name, why=refused) from refused
+    output.message("role-set", name=directory.typed_name, role=state.role)
     return Status.DONE
 
 

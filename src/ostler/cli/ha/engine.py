@@ -18,8 +18,7 @@ from ostler.cli.framework.exit_statuses import Status
 from ostler.model import constants as mq
 from ostler.model.connection_names import Address, parse_connection_names
 from ostler.model.errors import MQError
-from ostler.model.replication import GroupRole, GroupStatus, ReplicationRequest
-from ostler.server.config import replication_ini
+from ostler.model.replication import GroupStatus, ReplicationRequest
 from ostler.server.config.directories import (
     QueueManagerDirectory,
     data_roots,
@@ -103,16 +102,6 @@ def write_ini(directory: QueueManagerDirectory, ini: QueueManagerIni) -> None:
         ini.write(directory.ini)
     except ConfigurationError as error:
         raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
-
-
-def write_role(directory: QueueManagerDirectory, role: GroupRole) -> None:
-    """Writes the requested role of the group, which takes effect when the instance starts."""
-    ini = read_ini(directory)
-    try:
-        ini.set_value(replication_ini.LOCAL, "GroupRole", str(role))
-    except ConfigurationError as error:
-        raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
-    write_ini(directory, ini)
 
 
 # -- a running instance ------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.process_file import ManagerState, state_of
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.config.replication_ini import ReplicationSection
+from ostler.server.replica.site import read_site
 
 _LABEL_WIDTH = 32
 THIS_NODE = "This node"
@@ -84,7 +85,10 @@ def dr_role(shown: ShownInstance) -> str:
         return ""
     role = known.group_role
     if shown.status is None and shown.settings is not None:
-        role = shown.settings.group_role
+        try:
+            role = read_site(shown.directory.path, shown.settings).role
+        except ConfigurationError:
+            role = GroupRole.UNKNOWN
     return "Primary" if role in (GroupRole.LIVE, GroupRole.PENDING_RECOVERY) else "Secondary"
 
 

@@ -143,12 +143,21 @@ class ReplicationSection:
                 return each.address
         return None
 
+    def own_address(self) -> Address:
+        """Return where this instance takes the log: of a group as the group has it, else LocalAddress."""
+        return self.address_of(self.instance) or Address(self.local_address.host, self.local_address.port_low)
+
     def missing(self) -> str:
         """Return what an instance needs before it can start, as a sentence; empty when it has everything."""
         if not self.instances and not self.recovery_groups:
             return (
                 f"AMQ3205E: The stanza {INSTANCE} is missing: qm.ini has to name every instance of the group, or a "
                 f"{RECOVERY_GROUP}. `ostler sethagrp -i` writes them."
+            )
+        if not self.instances and not self.local_address.port_low:
+            return (
+                f"AMQ3205E: LocalAddress is missing in the stanza {LOCAL}: it has the port at which this instance takes "
+                "the log, such as (4444)."
             )
         if len(self.instances) > INSTANCES_MIN and not self.has_arbiter:
             return (

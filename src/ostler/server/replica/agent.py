@@ -53,6 +53,7 @@ from ostler.server.replica.following import Following
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
+from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.replica_frames import ReplicaHello
@@ -84,7 +85,10 @@ class InstanceAgent:
         tls: GroupTls | None,
         standby: Standby,
         note: Callable[[str], None],
+        sites: SiteKeeper | None = None,
     ) -> None:
+        """`sites` is the disaster recovery of the instance, if it has a recovery group."""
+        self.sites = sites
         self.queue_manager = queue_manager
         self.section = section
         self.name = section.instance
@@ -109,7 +113,7 @@ class InstanceAgent:
         self._timeout_seconds = section.heartbeat_timeout_ms / 1000
         others = len(section.instances)
         self._policy = CopiesPolicy(section.copies, section.copies if others > 2 else 1)
-        self._address = str(section.address_of(self.name) or "")
+        self._address = str(section.own_address())
         self._own: Member | None = None  # as registered
         self._claimed_at = 0.0
         self._lease_ends_at = 0.0
@@ -130,6 +134,8 @@ class InstanceAgent:
             self._copy_failed,
         )
         self.leading: Leading | None = None
+        if sites is not None:
+            sites.start(self)
         self._woken = threading.Event()
         self._thread = SupervisedThread(
             "ostler-agent",
@@ -170,6 +176,8 @@ class InstanceAgent:
             leading.join()
         else:
             self.following.stop()
+        if self.sites is not None:
+            self.sites.stop()
         self.arbiter.close()
         self._thread.join(_MAKE_WAY_SECONDS)
 
@@ -240,13 +248,19 @@ class InstanceAgent:
         self._keep_alive()
         view = self.view = self.arbiter.read()
         if view.in_sync is None and view.last_term == 0 and self._may_found():
-            self.arbiter.found((self.name,), 1)
+            promised = self._position()[3]
+            self.arbiter.found((self.name,), 1, promised)
             return f"{self.name} founds the group at the arbiter", 0.0
         epoch, position, mark, promised = self._position()
         fitness = Fitness(False, False, True, epoch, position, mark)
         own = self._own
         if own is None or (own.state == FOLLOWING and (own.epoch, own.promised_term) != (epoch, promised)):
             own = self._register(Member(self.name, self._address, epoch, position, FOLLOWING, promised))
+        if self.sites is not None:
+            self.sites.follow_arbiter(view)
+            reason = self.sites.reason_not_to_claim()
+            if reason and view.leader is None:
+                return reason, self._pause()
         decision = decide_follower(own, fitness, view, self.following.is_link_well(view.last_term))
         if decision.kind == FOLLOW and own.state != FOLLOWING:
             self._register(Member(self.name, self._address, epoch, position, FOLLOWING, promised))
@@ -265,6 +279,8 @@ class InstanceAgent:
 
     def _may_found(self) -> bool:
         """Return True for a copy that was never replicated: nobody else can have what it lacks."""
+        if not self.section.instances:
+            return True  # nobody else is there
         with self.following.turn:
             return all(not life.instance for life in self.standby.log.lives)
 
@@ -315,6 +331,8 @@ class InstanceAgent:
         membership = LeaderMembership(self.name, term, view.in_sync, position, self._policy)
         side = LeaderSide(hello, membership, log.catch_up_reader(), position, position)
         addresses = {each.name: each.address for each in self.section.instances if each.name != self.name}
+        if self.sites is not None:
+            self.sites.prepare_to_lead(side)
         leading = Leading(
             side,
             addresses,
@@ -324,8 +342,11 @@ class InstanceAgent:
             self.section.retry_ms / 1000,
             self._note,
             self.wake,
+            self.sites.other if self.sites is not None else None,
         )
         self.leading = leading
+        if self.sites is not None:
+            self.sites.open_door()
         self.promotion = Promotion(self.standby, life, leading)
         self._register_leader()
         self._note(replication_message("AMQ3215I", instance=self.name, name=self.queue_manager, term=term))
@@ -350,6 +371,8 @@ class InstanceAgent:
             self._report_arbiter(error)
         self.view = view
         now = monotonic()
+        if self.sites is not None:
+            self.sites.watch_lag(leading)
         with leading.turn:
             answering = leading.side.answering(now, self._timeout_seconds)
             can_acknowledge = membership.can_acknowledge(answering)
@@ -425,6 +448,11 @@ class InstanceAgent:
             return ""
         return self._depose(f"{to} takes over, which is preferred or not suspended")
 
+    def give_up(self, why: str) -> None:
+        """Lead no more, because a person has decided so. The process begins anew."""
+        with self.turn:
+            self._depose(why)
+
     def _depose(self, why: str) -> str:
         """Stop acknowledging, for ever. The process begins anew as a follower."""
         self.deposed = why
@@ -441,8 +469,8 @@ class InstanceAgent:
 
 def replication_listener(section: ReplicationSection) -> socket.socket:
     """Return the socket to which leaders connect. An address of this machine alone is not offered to others."""
-    address = section.address_of(section.instance)
-    assert address is not None, "a section that is complete names every instance"
+    address = section.own_address()
+    assert address.port, "a section that is complete names every instance, or the port of a sole one"
     is_loopback = address.host == "localhost" or address.host.startswith("127.") or address.host == "::1"
     host = section.local_address.host or (address.host if is_loopback else "")
     return bind_tcp(host, address.port, _BACKLOG)

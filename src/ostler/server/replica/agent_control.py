@@ -53,12 +53,15 @@ class AgentControl(ReplicationControl):
         return GroupStatus(
             queue_manager=agent.queue_manager,
             instance=agent.name,
-            role=InstanceRole.ACTIVE if agent.is_active else InstanceRole.REPLICA,
+            role=self._own_role(),
             instances=rows,
             copies=view.in_sync.copies if view is not None and view.in_sync is not None else section.copies,
             group_lsn=self._group_lsn(leading),
             group_name=agent.group,
-            group_role=GroupRole.LIVE if section.recovery_groups else GroupRole.NOT_CONFIGURED,
+            group_role=agent.sites.site.group_role if agent.sites is not None else GroupRole.NOT_CONFIGURED,
+            dr_status=agent.sites.dr_status() if agent.sites is not None else HaStatus.UNKNOWN,
+            recovery_groups=(agent.sites.other_status(),) if agent.sites is not None else (),
+            fork_lsn=int(agent.sites.site.fork_lsn) if agent.sites is not None else -1,
             ha_status=_ha_status(rows, len(members), len(section.instances)),
             preferred=view.preferred if view is not None else "",
             is_suspended=view is not None and agent.name in view.suspended,
@@ -67,6 +70,13 @@ class AgentControl(ReplicationControl):
             arbiter_notice="" if view is not None else "the arbiter does not answer",
             term=self._term(leading),
         )
+
+    def _own_role(self) -> InstanceRole:
+        agent = self._agent
+        if agent.is_active:
+            return InstanceRole.ACTIVE
+        is_recovery = agent.sites is not None and agent.sites.site.group_role is GroupRole.RECOVERY
+        return InstanceRole.LEADER if is_recovery and not agent.section.instances else InstanceRole.REPLICA
 
     def _term(self, leading: Leading | None) -> int:
         if leading is not None:
@@ -82,6 +92,8 @@ class AgentControl(ReplicationControl):
 
     def _arbiter_text(self) -> str:
         settings = self._agent.section.arbiter
+        if not self._agent.section.instances:
+            return "none is needed: there is no other instance at this site"
         if settings.type is ArbiterType.FILE:
             return f"file {settings.path}"
         return f"etcd {','.join(settings.endpoints)}"
@@ -159,6 +171,10 @@ class AgentControl(ReplicationControl):
     def refusal(self) -> str:
         """Return the text for applications that connect to an instance that follows."""
         agent = self._agent
+        if agent.sites is not None:
+            why = agent.sites.refusal()
+            if why:
+                return why
         view = agent.view
         if view is None or view.leader is None:
             return f"Instance {agent.name} of queue manager {agent.queue_manager} follows, and none is known to lead."
@@ -227,7 +243,13 @@ class AgentControl(ReplicationControl):
         )
 
     def change_role(self, request: ChangeRole) -> str:
-        raise MQError(mq.MQRC_FUNCTION_NOT_SUPPORTED, "Recovery groups are not available yet.")
+        sites = self._agent.sites
+        if sites is None:
+            raise MQError(
+                mq.MQRC_FUNCTION_NOT_SUPPORTED,
+                f"Queue manager {self._agent.queue_manager} has no recovery group. crtdrprimary gives it one.",
+            )
+        return sites.change_role(request)
 
     def _known(self, name: str) -> str:
         name = name or self._agent.name

@@ -26,6 +26,7 @@ from ostler.model.replication import (
     Suspend,
     SwitchOver,
 )
+from ostler.replica.site_side import sends
 from ostler.server.config.replication_ini import ReplicationSection
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.control import ReplicationControl
@@ -33,7 +34,7 @@ from ostler.server.replica.group_tls import GroupTls, certified_instance
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import MalformedFrame
-from ostler.wire.replica_frames import FIRST_REPLICA_FRAME_BYTES_MAX, ReplicaHello, decode_replica_frame
+from ostler.wire.replica_frames import FIRST_REPLICA_FRAME_BYTES_MAX, PURPOSE_DR, ReplicaHello, decode_replica_frame
 
 _ACCEPT_SECONDS: Final = 0.5
 _HELLO_SECONDS: Final = 10.0
@@ -105,10 +106,16 @@ class FirstLog:
         hello = decode_replica_frame(found.type, found.request, found.buffer, found.start, found.end)
         if not isinstance(hello, ReplicaHello) or hello.is_reply:
             raise ValueError("the first frame is no hello.")
+        is_site = hello.purpose == PURPOSE_DR
+        if is_site and not sends(hello.site_role):
+            raise ValueError(f"{hello.group} asked what this site does: it is empty.")
         group = self._section.group_name or self._queue_manager
+        if is_site:
+            group = self._section.recovery_groups[0].name if self._section.recovery_groups else ""
         if hello.queue_manager != self._queue_manager or hello.group != group:
             raise ValueError(f"it is {hello.queue_manager} of group {hello.group}.")
-        if self._section.address_of(hello.instance) is None or hello.instance == self._section.instance:
+        is_known = is_site or self._section.address_of(hello.instance) is not None
+        if not is_known or hello.instance == self._section.instance:
             raise ValueError(f"{hello.instance} is no other instance of this group.")
         if connection.stream is not None and certified_instance(connection.stream) != hello.instance:
             raise ValueError(f"the certificate is not that of {hello.instance}.")

@@ -25,6 +25,8 @@ from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, FrameReader, MalformedFrame, frame
 from ostler.wire.replica_frames import (
     FIRST_REPLICA_FRAME_BYTES_MAX,
+    PURPOSE_DR,
+    REFUSED_STATE,
     REPLICA_FRAME_BYTES_MAX,
     ReplicaFrame,
     ReplicaHello,
@@ -159,7 +161,8 @@ class Following:
             self._on_change()
 
     def _refuse(self, connection: ReplicaConnection, refused: LinkRefused) -> None:
-        self._notes.write(str(refused), f"AMQ3208E: {connection.peer} is refused: {refused}")
+        if not _is_question(refused):
+            self._notes.write(str(refused), f"AMQ3208E: {connection.peer} is refused: {refused}")
         for each in refused.frames:
             connection.send(each.encode())
         connection.send(frame(FAREWELL, 0, 0, reason_payload(0, str(refused))))
@@ -172,7 +175,7 @@ class Following:
         hello = _decode(found)
         if not isinstance(hello, ReplicaHello):
             raise LinkRefused("the first frame is no hello")
-        if hello.instance not in self._instances:
+        if hello.purpose != PURPOSE_DR and hello.instance not in self._instances:
             raise LinkRefused(f"{hello.instance} is no instance of this group")
         if connection.stream is not None and certified_instance(connection.stream) != hello.instance:
             raise LinkRefused(f"the certificate is not that of {hello.instance}")
@@ -246,6 +249,11 @@ class Following:
             if not standby.step_checkpoint():
                 return False
         return True
+
+
+def _is_question(refused: LinkRefused) -> bool:
+    """Return True when another site only asked what this one does."""
+    return any(isinstance(each, ReplicaHello) and each.refused == REFUSED_STATE for each in refused.frames)
 
 
 def _decode(found: FrameReader) -> ReplicaFrame:

@@ -25,9 +25,10 @@ class GroupTls:
     """Makes both sides of connections within a group, from the key repository of the group."""
 
     def __init__(
-        self, repository: Path, password: str, label: str, cipher_spec: str, instances: frozenset[str]
+        self, repository: Path, password: str, label: str, cipher_spec: str, instances: frozenset[str] | None
     ) -> None:
-        """`label` is that of this instance's certificate. Raises RepositoryError and MQError."""
+        """`label` is that of this instance's certificate; `instances` are the names that may connect, None: all that
+        the group's authority has certified, whose names are compared later. Raises RepositoryError and MQError."""
         loaded = load_repository(repository, password)
         certificate = loaded.find(label, ())
         if certificate is None:
@@ -50,7 +51,7 @@ class GroupTls:
 
 
 class _GroupRules(TlsRules):
-    def __init__(self, context: ssl.SSLContext, instances: frozenset[str]) -> None:
+    def __init__(self, context: ssl.SSLContext, instances: frozenset[str] | None) -> None:
         self._context = context
         self._instances = instances
 
@@ -65,7 +66,7 @@ class _GroupRules(TlsRules):
 
     def check(self, stream: TlsStream) -> None:
         name = certified_instance(stream)
-        if name not in self._instances:
+        if self._instances is not None and name not in self._instances:
             known = ", ".join(sorted(self._instances))
             raise TlsFailed(
                 mq.MQRC_SSL_PEER_NAME_MISMATCH,

@@ -28,6 +28,7 @@ from ostler.server.replica.etcd_http import EtcdSettings
 from ostler.server.replica.file_arbiter import FileArbiter
 from ostler.server.replica.first_log import EmptyControl, FirstLog
 from ostler.server.replica.group_tls import GroupTls
+from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket
 
 RequestEnd = Callable[[str, float, str], None]
@@ -38,7 +39,7 @@ _NO_ARBITER: Final = "AMQ3205E: A pair without an arbiter cannot be run yet: giv
 _FROM_MEMORY: Final = (
     "ReplicationAck=Memory cannot be used yet: copies acknowledge what they have forced. Set it to Disk."
 )
-_NO_RECOVERY: Final = "A recovery group cannot be run yet: remove the stanza NativeHARecoveryGroup from qm.ini."
+_SOLE_ARBITER: Final = "arbiter"  # in the directory of an instance that has no other beside it
 
 
 class EmptyParts:
@@ -81,12 +82,13 @@ class InstanceParts:
 
     def __init__(self, manager: QueueManager, section: ReplicationSection, note: Callable[[str], None]) -> None:
         """Raises what opening the log raises, ReplicationUnavailable, RepositoryError, MQError and OSError."""
-        arbiter = make_arbiter(section, manager.name)
+        arbiter = make_arbiter(section, manager.name, manager.directory.path)
         tls = make_tls(section, manager.directory.path)
         self.manager = manager
+        sites = SiteKeeper(manager.directory.path, section, tls, note) if section.recovery_groups else None
         self.standby = manager.open_standby(section.keep_extents)
         try:
-            self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note)
+            self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note, sites)
         except BaseException:
             manager.close_standby(self.standby)
             raise
@@ -101,6 +103,27 @@ class InstanceParts:
         """Wait for the election of this instance. None: it was not elected in this time, or it cannot follow."""
         self.agent.changed.wait(seconds)
         return self.agent.promotion
+
+    @property
+    def is_over(self) -> bool:
+        """The instance follows no more: its copy has failed, it was deposed, or it begins anew."""
+        return bool(self.agent.failure or self.agent.deposed or self.begins_anew)
+
+    @property
+    def begins_anew(self) -> str:
+        """Why the process of an instance that follows begins anew; empty: it does not."""
+        return "" if self.agent.sites is None else self.agent.sites.begins_anew
+
+    @property
+    def is_handing_over(self) -> bool:
+        """The queue manager is to end here, and the rest of its log goes to the other site."""
+        sites = self.agent.sites
+        return sites is not None and (sites.is_handing_over or sites.site.group_role is GroupRole.PENDING_RECOVERY)
+
+    def hand_over(self) -> None:
+        """Send the rest of the log to the other site. Called when the queue manager has ended."""
+        assert self.agent.sites is not None
+        self.agent.sites.hand_over()
 
     def close(self, why: str) -> None:
         """End an instance that follows."""
@@ -121,18 +144,18 @@ def check_can_run(manager: QueueManager, section: ReplicationSection) -> None:
     missing = section.missing()
     if missing:
         raise ReplicationUnavailable(missing)
-    if section.arbiter.type is ArbiterType.NONE:
+    if section.arbiter.type is ArbiterType.NONE and section.instances:
         raise ReplicationUnavailable(_NO_ARBITER)
     if section.acknowledgement is Acknowledgement.MEMORY:
         raise ReplicationUnavailable(_FROM_MEMORY)
-    if section.recovery_groups or section.group_role is not GroupRole.LIVE:
-        raise ReplicationUnavailable(_NO_RECOVERY)
 
 
-def make_arbiter(section: ReplicationSection, queue_manager: str) -> Arbiter:
-    """Return the arbiter of the stanza."""
+def make_arbiter(section: ReplicationSection, queue_manager: str, directory: Path) -> Arbiter:
+    """Return the arbiter of the stanza. A sole instance has nobody to agree with: its keys are in its directory."""
     settings = section.arbiter
     group = section.group_name or queue_manager
+    if not section.instances:
+        return FileArbiter(directory / _SOLE_ARBITER)
     if settings.type is ArbiterType.FILE:
         return FileArbiter(Path(settings.path) / group / queue_manager, settings.lease_seconds)
     return EtcdArbiter(EtcdSettings(settings.endpoints, settings.lease_seconds), group, queue_manager)
@@ -148,7 +171,7 @@ def make_tls(section: ReplicationSection, directory: Path) -> GroupTls | None:
         section.key_repository_password,
         section.certificate_label or section.instance,
         section.cipher_spec,
-        frozenset(each.name for each in section.instances),
+        None if section.recovery_groups else frozenset(each.name for each in section.instances),
     )
 
 

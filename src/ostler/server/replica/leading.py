@@ -18,15 +18,24 @@ from mypy_extensions import i64
 from ostler.log.shipping import LogShipper
 from ostler.model.connection_names import Address
 from ostler.replica.leader_side import STREAMING, LeaderSide
+from ostler.server.config.replication_ini import RecoveryGroupSection
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
+from ostler.server.replica.messages import replication_message
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader
-from ostler.wire.replica_frames import REPLICA_FRAME_BYTES_MAX, ReplicaFrame, decode_replica_frame
+from ostler.wire.replica_frames import (
+    PURPOSE_DR,
+    PURPOSE_HA,
+    REPLICA_FRAME_BYTES_MAX,
+    ReplicaFrame,
+    ReplicaHello,
+    decode_replica_frame,
+)
 from ostler.wire.replies import decode_reason, reason_payload
 
 # A follower with so much unsent is behind: it gets the rest from the extents when it has read this.
@@ -41,15 +50,23 @@ _GROUP_SECONDS: Final = 0.05
 class _FollowerLink:
     """The connection to one follower, of the thread that keeps it."""
 
-    def __init__(self, name: str, address: Address) -> None:
+    def __init__(self, name: str, addresses: tuple[Address, ...], purpose: int) -> None:
+        """`name` is the instance's; of the copy at another site that of its group, which has several addresses."""
         self.name: Final = name
-        self.address: Final = address
+        self.addresses: Final = addresses
+        self.purpose: Final = purpose
+        self.tries = 0
         self.number = -1
         self.connection: ReplicaConnection | None = None
         self.told_group_lsn = 0
         self.told_at = 0.0
         self.detail = ""
         """Why it is not connected, for displays."""
+
+    @property
+    def address(self) -> Address:
+        """The address that is tried, one after the other."""
+        return self.addresses[self.tries % len(self.addresses)]
 
 
 class Leading(LogShipper):
@@ -65,8 +82,12 @@ class Leading(LogShipper):
         retry_seconds: float,
         note: Callable[[str], None],
         on_change: Callable[[], None],
+        recovery: RecoveryGroupSection | None = None,
     ) -> None:
-        """`addresses` are those of the other instances. `on_change` is called when a follower comes or goes."""
+        """`addresses` are those of the other instances, `recovery` is the group at the other site.
+
+        `on_change` is called when a follower comes or goes.
+        """
         self.side = side
         self.turn = threading.RLock()
         self.writer: JournalWriter | None = None
@@ -79,7 +100,9 @@ class Leading(LogShipper):
         self._on_change = on_change
         self._numbers = 0
         self._stopping = threading.Event()
-        self._links = {name: _FollowerLink(name, address) for name, address in addresses.items()}
+        self._links = {name: _FollowerLink(name, (address,), PURPOSE_HA) for name, address in addresses.items()}
+        if recovery is not None and recovery.is_enabled:
+            self._links[recovery.name] = _FollowerLink(recovery.name, recovery.addresses, PURPOSE_DR)
         self._threads: list[SupervisedThread] = []
 
     def start(self, writer: JournalWriter) -> None:
@@ -168,6 +191,7 @@ class Leading(LogShipper):
                 self._notes.write(
                     link.name + why, f"AMQ3208E: Instance {link.name} at {link.address} cannot be reached: {why}."
                 )
+                link.tries += 1
                 self._stopping.wait(pause_seconds)
                 pause_seconds = min(2 * pause_seconds, self._retry_seconds)
                 continue
@@ -185,7 +209,8 @@ class Leading(LogShipper):
         connection = ReplicaConnection(sock, link.name, stream, REPLICA_FRAME_BYTES_MAX)
         try:
             connection.finish_handshake()
-            if connection.stream is not None and certified_instance(connection.stream) != link.name:
+            certified = certified_instance(connection.stream) if connection.stream is not None else link.name
+            if link.purpose == PURPOSE_HA and certified != link.name:
                 raise ConnectionLost(f"the certificate there is not that of {link.name}")
         except ConnectionLost:
             connection.close("refused")
@@ -195,7 +220,7 @@ class Leading(LogShipper):
             link.number = self._numbers
             link.connection = connection
             link.detail = ""
-            hello = self.side.connected(link.name, link.number, monotonic())
+            hello = self.side.connected(link.name, link.number, monotonic(), link.purpose)
             connection.send(hello.encode())
         return connection
 
@@ -214,6 +239,10 @@ class Leading(LogShipper):
             with self.turn:
                 link.connection = None
                 self.side.disconnected(link.name, link.number)
+                if link.purpose == PURPOSE_DR:
+                    self._judge_recovery(link, monotonic())
+            link.tries += 1
+            self.advance()
             self._on_change()
 
     def _receive(self, link: _FollowerLink, connection: ReplicaConnection) -> None:
@@ -228,7 +257,10 @@ class Leading(LogShipper):
             with self.turn:
                 if found is not None:
                     received = decode_replica_frame(found.type, found.request, found.buffer, found.start, found.end)
+                    self._check_name(link, connection, received)
                     self.side.receive(link.name, link.number, received, now)
+                if link.purpose == PURPOSE_DR:
+                    self._judge_recovery(link, now)
                 is_more = self._push(link)
                 self._tell_group(link, connection, now)
                 follower = self.side.followers[link.name]
@@ -240,6 +272,22 @@ class Leading(LogShipper):
                 self._report(link, state, detail)
             if now - connection.received_at > self._timeout_seconds:
                 raise ConnectionLost(f"it was silent for {self._timeout_seconds:g} seconds")
+
+    def _check_name(self, link: _FollowerLink, connection: ReplicaConnection, received: ReplicaFrame) -> None:
+        """Raise ConnectionLost when an instance of the other site has a certificate that is not its own."""
+        if not isinstance(received, ReplicaHello) or connection.stream is None:
+            return
+        if certified_instance(connection.stream) != received.instance:
+            raise ConnectionLost(f"the certificate there is not that of {received.instance}")
+
+    def _judge_recovery(self, link: _FollowerLink, now: float) -> None:
+        """Measure the lag of the other site, and say when replies begin or cease to wait for it. The turn is held."""
+        if not self.side.judge_recovery(now, self._timeout_seconds):
+            return
+        if self.side.is_recovery_awaited:
+            self._note(replication_message("AMQ3285I", group=link.name))
+        else:
+            self._note(replication_message("AMQ3286W", group=link.name))
 
     def _tell_group(self, link: _FollowerLink, connection: ReplicaConnection, now: float) -> None:
         """Send a sign of life, or the new group LSN, when nothing else was sent for a while."""
@@ -256,7 +304,8 @@ class Leading(LogShipper):
     def _report(self, link: _FollowerLink, state: str, detail: str) -> None:
         if state == STREAMING:
             secure = "secure " if self._tls is not None else ""
-            self._note(f"AMQ3211I: The {secure}connection to instance {link.name} at {link.address} is made.")
+            kind = "instance" if link.purpose == PURPOSE_HA else "recovery group"
+            self._note(f"AMQ3211I: The {secure}connection to {kind} {link.name} at {link.address} is made.")
         elif detail:
             link.detail = detail
             self._note(f"AMQ3208E: Instance {link.name} cannot follow ({state}): {detail}")
