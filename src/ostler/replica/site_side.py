@@ -127,12 +127,10 @@ class SiteSide:
             if self.role == SITE_LIVE and not self.is_partitioned():
                 self.is_held = True
             self._part(relation.lsn, f"{self.other_group} is live as well")
-        elif relation.kind is RelationKind.FORK or relation.kind is RelationKind.EXTENDS:
-            if receives(self.role) and sends(hello.site_role) and self.acknowledged(own, group_lsn) > relation.lsn:
-                self._part(relation.lsn, f"{self.other_group} works without what was acknowledged here")
-        if relation.kind is RelationKind.FORK or relation.kind is RelationKind.PREFIX:
-            if sends(self.role) and receives(hello.site_role) and hello.group_lsn > relation.lsn:
-                self._part(relation.lsn, f"{self.other_group} has what was acknowledged and is not here")
+        elif receives(self.role) and sends(hello.site_role) and self.acknowledged(own, group_lsn) > relation.lsn:
+            self._part(relation.lsn, f"{self.other_group} works without what was acknowledged here")
+        elif sends(self.role) and receives(hello.site_role) and hello.group_lsn > relation.lsn:
+            self._part(relation.lsn, f"{self.other_group} has what was acknowledged and is not here")
         if self.is_partitioned() and receives(hello.site_role) and hello.group_lsn <= relation.lsn:
             # It was given up there: it has nothing left that is not here.
             self.clear_partition()

@@ -156,8 +156,8 @@ class ReplicationSection:
             )
         if not self.instances and not self.local_address.port_low:
             return (
-                f"AMQ3205E: LocalAddress is missing in the stanza {LOCAL}: it has the port at which this instance takes "
-                "the log, such as (4444)."
+                f"AMQ3205E: LocalAddress is missing in the stanza {LOCAL}: it has the port at which this instance "
+                "takes the log, such as (4444)."
             )
         if len(self.instances) > INSTANCES_MIN and not self.has_arbiter:
             return (

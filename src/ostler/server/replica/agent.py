@@ -8,7 +8,6 @@ returns a sentence that says what it did and why. The daemon starts the queue ma
 from __future__ import annotations
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -47,9 +46,8 @@ from ostler.replica.leader_side import LeaderSide
 from ostler.replica.membership import CopiesPolicy, LeaderMembership
 from ostler.replica.standby import Standby
 from ostler.server.config.replication_ini import ReplicationSection
-from ostler.server.net.listeners import bind_tcp
 from ostler.server.rate_limited_log import RateLimitedLog
-from ostler.server.replica.following import Following
+from ostler.server.replica.following import Following, replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
@@ -62,7 +60,6 @@ _STEP_SECONDS: Final = 0.5
 # Of equal claims one comes first; the others wait so long for it.
 _PATIENCE_SECONDS: Final = 1.0
 _MAKE_WAY_SECONDS: Final = 10.0
-_BACKLOG: Final = 16
 
 
 class Promotion:
@@ -465,12 +462,3 @@ class InstanceAgent:
                 self._report_arbiter(error)
         self.changed.set()
         return f"gives up: {why}"
-
-
-def replication_listener(section: ReplicationSection) -> socket.socket:
-    """Return the socket to which leaders connect. An address of this machine alone is not offered to others."""
-    address = section.own_address()
-    assert address.port, "a section that is complete names every instance, or the port of a sole one"
-    is_loopback = address.host == "localhost" or address.host.startswith("127.") or address.host == "::1"
-    host = section.local_address.host or (address.host if is_loopback else "")
-    return bind_tcp(host, address.port, _BACKLOG)

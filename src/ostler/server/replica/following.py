@@ -17,6 +17,8 @@ from typing import Final
 from ostler.log.errors import LogError
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.replica.follower_side import NO_LINK, FollowerSide, LinkRefused
+from ostler.server.config.replication_ini import ReplicationSection
+from ostler.server.net.listeners import bind_tcp
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
@@ -35,12 +37,22 @@ from ostler.wire.replica_frames import (
 from ostler.wire.replies import reason_payload
 
 _CONNECTIONS_MAX: Final = 16
+_BACKLOG: Final = 16
 _ACCEPT_SECONDS: Final = 0.5
 _HELLO_SECONDS: Final = 10.0
 # Applied at a time: a frame that arrives meanwhile waits for so much at most.
 _APPLY_BYTES: Final = 256 << 10
 _NOTE_SECONDS: Final = 0.25
 _CHECKPOINT_STEPS: Final = 8
+
+
+def replication_listener(section: ReplicationSection) -> socket.socket:
+    """Return the socket to which leaders connect. An address of this machine alone is not offered to others."""
+    address = section.own_address()
+    assert address.port, "a section that is complete names every instance, or the port of a sole one"
+    is_loopback = address.host == "localhost" or address.host.startswith("127.") or address.host == "::1"
+    host = section.local_address.host or (address.host if is_loopback else "")
+    return bind_tcp(host, address.port, _BACKLOG)
 
 
 class Following:

@@ -20,13 +20,14 @@ from ostler.server.admin.replication_actions import replication_actions
 from ostler.server.config.directories import InstanceLock
 from ostler.server.config.replication_ini import ArbiterType, ReplicationSection
 from ostler.server.queue_manager import QueueManager, ReplicationUnavailable, create_copied_log
-from ostler.server.replica.agent import InstanceAgent, Promotion, replication_listener
+from ostler.server.replica.agent import InstanceAgent, Promotion
 from ostler.server.replica.agent_control import AgentControl
 from ostler.server.replica.empty_instance import clear_empty
 from ostler.server.replica.etcd_arbiter import EtcdArbiter
 from ostler.server.replica.etcd_http import EtcdSettings
 from ostler.server.replica.file_arbiter import FileArbiter
 from ostler.server.replica.first_log import EmptyControl, FirstLog
+from ostler.server.replica.following import replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket

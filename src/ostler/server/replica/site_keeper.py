@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from ostler.log.stream_format import FORMAT_VERSION
 from ostler.model import constants as mq
-from ostler.model.arbiter import ArbiterUnavailable, ArbiterView
+from ostler.model.arbiter import Arbiter, ArbiterUnavailable, ArbiterView
 from ostler.model.errors import MQError
 from ostler.model.replication import (
     UNKNOWN_BACKLOG,
@@ -32,8 +32,10 @@ from ostler.replica.lag import NO_LIMIT, LagLimits
 from ostler.replica.leader_side import LIVE_BYTES_MAX, NEEDS_BASE, OFFLINE, STREAMING, LeaderSide
 from ostler.replica.pedigree import Pedigree
 from ostler.replica.site_side import MAY, MUST_WAIT, SiteAnswer, receives
+from ostler.replica.standby import Standby
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.replication_ini import LagAction, ReplicationSection, ReplicationType
+from ostler.server.replica.following import Following, replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
@@ -41,9 +43,6 @@ from ostler.server.replica.site import WORDS, Site
 from ostler.server.replica.site_links import SiteDoor, ask_site
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.replica_frames import PURPOSE_DR, REFUSED_STATE, ReplicaHello
-
-if TYPE_CHECKING:
-    from ostler.server.replica.agent import InstanceAgent
 
 _ASK_SECONDS: Final = 2.0
 _ASK_SOON_SECONDS: Final = 0.3
@@ -55,6 +54,25 @@ _SILENCE_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 30.0
 _HAND_OVER_SECONDS: Final = 20.0
 _MEGABYTE: Final = 1 << 20
+
+
+class SiteAgent(Protocol):
+    """The agent of the instance, as far as disaster recovery uses it."""
+
+    queue_manager: str
+    name: str
+    arbiter: Arbiter
+    standby: Standby
+    following: Following
+    leading: Leading | None
+    view: ArbiterView | None
+    turn: threading.Lock
+    changed: threading.Event
+    deposed: str
+
+    def wake(self) -> None: ...
+
+    def give_up(self, why: str) -> None: ...
 
 
 class SiteKeeper:
@@ -82,7 +100,7 @@ class SiteKeeper:
         self.told_lag = False
         self._tls = tls
         self._note = note
-        self._agent: InstanceAgent | None = None
+        self._agent: SiteAgent | None = None
         self._door: SiteDoor | None = None
         self._began_at = monotonic()
         self._stopping = threading.Event()
@@ -96,7 +114,7 @@ class SiteKeeper:
             stopping=self._stopping,
         )
 
-    def start(self, agent: InstanceAgent) -> None:
+    def start(self, agent: SiteAgent) -> None:
         self._agent = agent
         agent.following.side.site = self.site
         self._thread.start()
@@ -164,8 +182,6 @@ class SiteKeeper:
 
     def open_door(self) -> None:
         """Answer other sites while this instance leads."""
-        from ostler.server.replica.agent import replication_listener
-
         self._door = SiteDoor(replication_listener(self.section), self._tls, self._answer, self._note)
 
     def watch_lag(self, leading: Leading) -> None:
@@ -366,7 +382,7 @@ class SiteKeeper:
             raise MQError(mq.MQRC_RESOURCE_PROBLEM, f"The role cannot be noted: {error}") from None
         except ArbiterUnavailable as error:
             raise MQError(
-                mq.MQRC_RESOURCE_PROBLEM, f"The arbiter does not answer: {error}. Look at the role before you repeat it."
+                mq.MQRC_RESOURCE_PROBLEM, f"The arbiter does not answer: {error}. Look at the role, then repeat it."
             ) from None
 
     def _set_role(self, role: GroupRole, forces: bool = False) -> None:

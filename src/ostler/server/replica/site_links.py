@@ -91,7 +91,11 @@ class SiteDoor:
         self._stopping = threading.Event()
         listener.settimeout(_ACCEPT_SECONDS)
         self._thread = SupervisedThread(
-            "ostler-site", "thread that answers other sites", self._run, self._stopping.is_set, note,
+            "ostler-site",
+            "thread that answers other sites",
+            self._run,
+            self._stopping.is_set,
+            note,
             stopping=self._stopping,
         )
         self._thread.start()
