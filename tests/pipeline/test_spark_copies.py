@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.pipeline.lab_run_samples import BEGAN, SECOND_NS, manifest
 
+from ostler.lab.store.courses import MOMENT, TENTH
 from ostler.lab.store.manifest import PlannedPoint
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.roles import FOLLOWER, LEADER, QUEUE_MANAGER, RECOVERY, role_at
@@ -19,6 +20,7 @@ from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import MEASURED, WARM_UP
 from ostler.pipeline.report.build import render
 from ostler.pipeline.report.charts.charts import LineChart
+from ostler.pipeline.report.charts.svg import chart_svg
 from ostler.pipeline.report.context import Context, make_context
 from ostler.pipeline.report.html.document import Block, ReportTable
 from ostler.pipeline.report.reading import read_lake
@@ -26,6 +28,7 @@ from ostler.pipeline.report.rows import Tables
 from ostler.pipeline.report.sections.copies import copies_table
 from ostler.pipeline.report.time_figures import story_figure, time_figure
 from ostler.pipeline.run import run_pipeline
+from ostler.pipeline.steps.link_trips import SUBJECT
 
 SECONDS = 10
 HA, HADR, LATENCY, FAILOVER = "appl-ha2", "appl-hadr2", "appl-ha2-latency", "ha-failover"
@@ -55,6 +58,18 @@ def processes(cpu_us: Mapping[str, int]) -> list[Row]:
     ]
 
 
+def course(operation: str, each_second: Sequence[int]) -> list[Row]:
+    """The same operations in tenths of a second, and the moments that went with them."""
+    rates = [count / 10 for count in each_second for _ in range(10)]
+    moments = {"leader killed": 4.0, "another leads": 6.9, "in sync": 99.0}
+    gap = sum(not count for count in each_second) or 0.3
+    return [
+        StatisticRow(SECONDS, "experiment", 0, "", "time without service, seconds", 0, gap),
+        *(StatisticRow(0, TENTH, 0, "", operation, number, value) for number, value in enumerate(rates)),
+        *(StatisticRow(0, MOMENT, 0, "", name, 0, value) for name, value in moments.items()),
+    ]
+
+
 def write(
     runs: Path,
     scenario: str,
@@ -74,6 +89,7 @@ def write(
                 segment = run.begin(point, phase)
                 lost = StatisticRow(SECONDS, "experiment", 0, "", "acknowledged messages lost", 0, 0.0)
                 segment.add([*timed(operation, counts, latency_ns), *processes(cpu_us), lost])
+                segment.add(course(operation, counts) if "event" in sweeps else ())
                 size = int(str(sweeps.get("message_bytes", 2048)))
                 segment.commit(PhaseRow(scenario, BEGAN, float(SECONDS), clients, size, True, None, told))
         run.finish()
@@ -169,6 +185,31 @@ def test_ratios_to_standalone_stand_beside_the_published_ones(tables: Tables) ->
     assert ratios["replicated both ways to standalone", "rate"] == pytest.approx((0.75, 137_960 / 166_391))
 
 
+def test_followers_are_compared_with_their_leader(tables: Tables) -> None:
+    shares = {
+        (row.scenario, row.series, row.clients): (row.our_ratio, row.verdict)
+        for row in tables.comparisons
+        if row.subject == "followers to leader"
+    }
+    copied = "Ostler, message_bytes=2048, replication=synchronous"
+    assert shares[HA, copied, 50] == (pytest.approx(0.3), "not comparable"), "it is a share, neither good nor bad"
+    assert shares[HA, copied, None] == shares[HA, copied, 50]
+
+
+def test_distance_is_compared_in_round_trips_of_the_link(tables: Tables) -> None:
+    (found,) = (row for row in tables.comparisons if row.subject == SUBJECT)
+    assert (found.left_value, found.right_value) == (5_000.0, 15_000.0)
+    assert (found.our_ratio, found.published_ratio) == pytest.approx((3.0, (25.0 - 0.6) / 5))
+    assert found.verdict == "better", "fewer"
+    assert "Table" in (found.published_source or "")
+
+
+def test_times_of_failovers_are_compared(tables: Tables) -> None:
+    (found,) = (row for row in tables.comparisons if row.metric == "time without service, seconds")
+    assert found.subject == "ended in good order to killed"
+    assert (found.left_value, found.right_value, found.verdict) == (3.0, 0.3, "better")
+
+
 def test_the_table_of_copies(context: Context) -> None:
     none, copied = rows_of(copies_table(context, HA, f"{HA}-1"))
     assert (none["Copies"], copied["Copies"]) == ("none", "synchronous")
@@ -203,14 +244,21 @@ def test_a_failover_is_a_picture_with_the_time_in_which_nobody_led(context: Cont
     assert seconds == {second: 0.0 if second in GAP else 30.0 for second in range(SECONDS)}
     figure = story_figure(context, FAILOVER, f"{FAILOVER}-1")
     assert figure is not None
-    assert time_figure(context, FAILOVER, f"{FAILOVER}-1") is None, "every step has its line there"
-    rate = figure.charts[0]
-    assert isinstance(rate, LineChart)
-    assert rate.title == "Rate over time"
-    killed, ended = rate.lines
-    assert "event killed" in killed.name
-    assert "event ended in good order" in ended.name
-    assert [dot.y for dot in killed.dots] == [0.0 if second in GAP else 30.0 for second in range(SECONDS)]
+    assert time_figure(context, FAILOVER, f"{FAILOVER}-1") is None, "every step has a chart there"
+    killed, ended = figure.charts
+    assert isinstance(killed, LineChart)
+    assert isinstance(ended, LineChart)
+    assert "event killed" in killed.title
+    assert "event ended in good order" in ended.title
+    (line,) = killed.lines
+    assert [dot.y for dot in line.dots] == [0.0 if tenth // 10 in GAP else 30.0 for tenth in range(10 * SECONDS)]
+    assert [(each.at, each.name) for each in killed.moments] == [(4.0, "leader killed"), (6.9, "another leads")]
+    assert killed.sentence == "Median 30.0 puts/s; none ended for 3 s, from second 4 on."
+    assert ended.sentence == "Median 30.0 puts/s; some ended in every tenth of a second."
+    assert killed.up.domain == ended.up.domain, "charts side by side have one axis"
+    drawn = chart_svg(killed, "a")
+    assert "leader killed" in drawn
+    assert drawn.count('class="moment"') == 2
     assert story_figure(context, HA, f"{HA}-1") is None
 
 

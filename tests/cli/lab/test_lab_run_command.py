@@ -16,7 +16,7 @@ from tests.lab.runner.simulated_experiment import Script
 from ostler.cli.main import main
 from ostler.lab.runner.contract import RunAborted, RunContext
 from ostler.lab.scenarios.families import FAMILIES
-from ostler.lab.scenarios.sets import SETS, ScenarioSet
+from ostler.lab.scenarios.sets import SETS, Member, ScenarioSet, Windows
 from ostler.lab.store.run_reader import RunCondition, StoredRun, read_run, stored_runs
 from ostler.lab.store.segments import RunNotWritten
 
@@ -326,12 +326,29 @@ class TestRefused:
 def test_a_named_set_stands_for_its_scenarios(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(SETS, "two", ScenarioSet("two", "a test", ("client-rr-np", "client-rated-np")))
+    monkeypatch.setitem(SETS, "two", ScenarioSet("two", "a test", (Member("client-rr-np"), Member("client-rated-np"))))
     assert main(["lab", "run", "@two", "client-rr-np", *SHORT]) == 0
     runs = sorted("-".join(each.name.split("-")[:3]) for each in Path("lab-runs").iterdir())
     assert runs == ["client-rated-np", "client-rr-np"], "each once"
     assert main(["lab", "run", "@twoo", *SHORT]) == 2
     assert "there is no set '@twoo'. There are: @micro" in capsys.readouterr().err
+
+
+def test_a_set_has_points_and_windows_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = Member("client-rr-np", {"requesters": ("2",)}, Windows(0.1, 0.2, 1))
+    monkeypatch.setitem(SETS, "own", ScenarioSet("own", "a test", (own, Member("pubsub-1n-cluster2-np"))))
+    asked = ("run", "@own", "--peers", "none", "--no-limits")
+    assert lab(*asked) == 0
+    assert "Left out: pubsub-1n-cluster2-np cannot run yet: it needs clusters." in capsys.readouterr().out
+    found = only_run().manifest
+    assert {dict(point.parameters)["requesters"] for point in found.points} == {2}
+    told = found.parameters
+    assert (told["measured_seconds"], told["repetitions"], told["is_quick"]) == (0.2, 1, True)
+    assert lab(*asked, "--set", "requesters=1", "--seconds", "0.1", "--output", "others") == 0
+    (other,) = (read_run(each).manifest for each in stored_runs(Path("others")))
+    assert (other.parameters["set requesters"], other.parameters["measured_seconds"]) == ("1", 0.1), "these are first"
 
 
 def test_the_retired_command_names_its_successor(capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,9 +130,15 @@ def test_every_family_has_scenarios_and_every_runner_is_there() -> None:
 
 def test_named_sets_have_scenarios_that_can_run() -> None:
     for each in SETS.values():
-        for name in each.scenarios:
-            assert ALL.readiness(ALL.find(name)).can_run, name
-    assert expand(["@spark", "local-rr-np", "@spark"]) == ["spark-queues", "spark-steps", "local-rr-np"]
+        for member in each.members:
+            scenario = ALL.find(member.scenario)
+            readiness = ALL.readiness(scenario)
+            assert readiness.can_run or readiness.needs() == ("replication",), scenario.id
+            for name, points in member.points.items():
+                known = {str(point) for point in scenario.sweep(name).values}
+                assert set(points) <= known, f"{scenario.id} {name}"
+    expanded = expand(["@spark", "local-rr-np", "@spark"])
+    assert [each.scenario for each in expanded] == ["spark-queues", "spark-steps", "local-rr-np"]
     with pytest.raises(UnknownSet, match=r"no set '@sparks'\. There are: @micro"):
         expand(["@sparks"])
 

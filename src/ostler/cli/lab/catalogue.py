@@ -103,7 +103,7 @@ def _select(known: Catalogue, arguments: argparse.Namespace) -> Iterable[tuple[S
     from ostler.lab.scenarios.sets import expand
 
     is_all = arguments.is_all or arguments.state == "not-measured"
-    wanted = None if arguments.set is None else expand([arguments.set])
+    wanted = None if arguments.set is None else {each.scenario for each in expand([arguments.set])}
     for scenario in known.scenarios.values():
         readiness = known.readiness(scenario)
         if (

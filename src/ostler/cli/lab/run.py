@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ostler.lab.runner.contract import Settings, View
     from ostler.lab.scenarios.model import Scenario
+    from ostler.lab.scenarios.sets import Member, Windows
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -131,25 +132,28 @@ def _run(arguments: argparse.Namespace) -> int:
 
     console, out = _consoles(arguments.is_json)
     try:
-        scenarios = _scenarios(arguments.scenarios)
         chosen = _chosen(arguments.set)
-        settings = _settings(arguments)
-        plans = [_plan(each, settings, chosen) for each in scenarios]
-        settings = replace(settings, peers=_peers(arguments.peers, arguments.fetch, console))
+        wanted = [
+            _Wanted(scenario, _settings(arguments, member.windows), {**member.points, **chosen})
+            for scenario, member in _scenarios(arguments.scenarios, console)
+        ]
+        plans = [_plan(each.scenario, each.settings, each.chosen) for each in wanted]
+        peers = _peers(arguments.peers, arguments.fetch, console)
     except (RunRefused, ParametersError) as refused:
         print(f"ostler lab run: {refused}", file=sys.stderr)
         return USAGE
     command = ("ostler", *sys.argv[1:])
     worst = 0
-    for number, scenario in enumerate(scenarios):
+    for number, each in enumerate(wanted):
         console.print(plans[number], soft_wrap=True, markup=False)
+        settings = replace(each.settings, peers=peers)
         try:
-            outcome = run(scenario, settings, chosen, arguments.output.absolute(), console, command)
+            outcome = run(each.scenario, settings, each.chosen, arguments.output.absolute(), console, command)
         except (ParametersError, RunUnreadable) as refused:
             print(f"ostler lab run: {refused}", file=sys.stderr)
             return USAGE
         worst = max(worst, _report("run", outcome, console, out))
-        rest = ", ".join(each.id for each in scenarios[number + 1 :])
+        rest = ", ".join(each.scenario.id for each in wanted[number + 1 :])
         if outcome.ends_all and rest:
             print(f"Not begun: {rest}.", file=sys.stderr)
         if outcome.ends_all:
@@ -164,17 +168,28 @@ def _has_packages() -> bool:
     return False
 
 
-def _scenarios(names: Sequence[str]) -> list[Scenario]:
+@dataclass(frozen=True)
+class _Wanted:
+    """A scenario that is to be measured, and in which way."""
+
+    scenario: Scenario
+    settings: Settings
+    chosen: Mapping[str, Sequence[str]]
+
+
+def _scenarios(names: Sequence[str], console: Console) -> list[tuple[Scenario, Member]]:
+    """Returns scenarios as they were asked for. Of a set, those that cannot run yet are told and left out."""
     from ostler.lab.scenarios.loader import UnknownScenario, catalogue
     from ostler.lab.scenarios.sets import UnknownSet, expand
 
     known = catalogue()
-    found: list[Scenario] = []
+    found: list[tuple[Scenario, Member]] = []
     try:
-        expanded = expand(list(names))
+        expanded = expand(names)
     except UnknownSet as unknown_set:
         raise RunRefused(str(unknown_set)) from None
-    for name in expanded:
+    for member in expanded:
+        name = member.scenario
         try:
             scenario = known.find(name)
         except UnknownScenario as unknown:
@@ -186,8 +201,12 @@ def _scenarios(names: Sequence[str]) -> list[Scenario]:
         if readiness.verdict == "foreign":
             raise RunRefused(f"{name} belongs to another platform: it needs {readiness.missing[0].name}.")
         if not readiness.can_run:
-            raise RunRefused(f"{name} cannot run yet: it needs {', '.join(readiness.needs())}. ostler lab show {name}")
-        found.append(scenario)
+            why = f"{name} cannot run yet: it needs {', '.join(readiness.needs())}. ostler lab show {name}"
+            if name in names:
+                raise RunRefused(why)
+            console.print(f"Left out: {why}", soft_wrap=True, markup=False)
+            continue
+        found.append((scenario, member))
     return found
 
 
@@ -203,8 +222,13 @@ def _chosen(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
+def _settings(arguments: argparse.Namespace, windows: Windows | None) -> Settings:
+    """Returns the settings of a scenario: those of the command line before those of its set, before the usual ones."""
     from ostler.lab.runner.contract import QUICK, Settings
+
+    usual = QUICK if arguments.quick else Settings()
+    if windows is not None:
+        usual = replace(QUICK, **asdict(windows))
 
     given = {
         "measured_seconds": arguments.seconds,
@@ -214,7 +238,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         "drivers": arguments.drivers,
     }
     return replace(
-        QUICK if arguments.quick else Settings(),
+        usual,
         libraries=not arguments.no_libraries,
         limits=not arguments.no_limits,
         accounting=arguments.accounting,

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 SIGN: Final = "@"
 """The first character of the name of a set, where names of scenarios are expected."""
+
+Points = Mapping[str, tuple[str, ...]]
+"""Points of sweeps by name, as they are typed after --set."""
+_AS_USUAL: Final[Points] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The quick form with windows of another length: the shortest with which a ratio is sound."""
+
+    warm_up_seconds: float
+    measured_seconds: float
+    repetitions: int
+
+
+@dataclass(frozen=True)
+class Member:
+    """A scenario, with the points and windows it has in a set; without them it is run as it is by itself."""
+
+    scenario: str
+    points: Points = field(default_factory=lambda: _AS_USUAL)
+    windows: Windows | None = None
 
 
 @dataclass(frozen=True)
 class ScenarioSet:
     name: str
     title: str
-    scenarios: tuple[str, ...]
+    members: tuple[Member, ...]
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        return tuple(each.scenario for each in self.members)
 
 
-_MICRO: Final = (
+def _plain(*names: str) -> tuple[Member, ...]:
+    return tuple(Member(name) for name in names)
+
+
+_MICRO: Final = _plain(
     "micro-put-get",
     "micro-verbs",
     "micro-queue-depth",
@@ -27,7 +59,7 @@ _MICRO: Final = (
     "micro-topic-matching",
     "micro-driver-overhead",
 )
-_WHOLE: Final = (
+_WHOLE: Final = _plain(
     "client-rr-np",
     "client-rr-pm",
     "mqi-response-time",
@@ -35,10 +67,37 @@ _WHOLE: Final = (
     "chlauth-connect-cost",
     "chlauth-restart",
 )
+# Three repetitions are the fewest with an interval. Scenarios with events have the window that these need.
+_SHORT: Final = Windows(1.0, 3.0, 3)
+_SIZES: Final = ("256", "2048", "20480", "204800")
+_ONE_AND_MANY: Final = ("1", "50")
+
+
+def _copied(name: str, *sizes: str) -> Member:
+    """Return a scenario with and without copies: one requester for the response time, many for the rate."""
+    return Member(name, {"requesters": _ONE_AND_MANY, "message_bytes": sizes}, _SHORT)
+
+
+_REPLICATION: Final = (
+    _copied("appl-ha1", *_SIZES),
+    _copied("appl-ha2", *_SIZES),
+    Member(
+        "appl-ha2-latency",
+        {"requesters": ("1",), "message_bytes": ("2048",), "added_latency_ms": ("0", "1", "2", "5", "10")},
+        _SHORT,
+    ),
+    _copied("appl-dr1", *_SIZES),
+    _copied("appl-dr2", "2048"),
+    Member("ha-three-copies", {"requesters": ("1", "10", "50")}, _SHORT),
+    Member("ha-three-copies-one-way", {"requesters": ("1", "10", "50")}, _SHORT),
+    Member("ha-failover", {"clients": ("4",), "instances": ("3",), "arbiter": ("etcd",)}, _SHORT),
+    Member("dr-switch", {"clients": ("4",), "added_latency_ms": ("0",)}, _SHORT),
+)
 _ALL: Final = (
     ScenarioSet("micro", "parts of the queue manager by themselves", _MICRO),
     ScenarioSet("bench", "this installation: its parts, and what clients do with it", _MICRO + _WHOLE),
-    ScenarioSet("spark", "queues in Spark and the steps of the pipeline", ("spark-queues", "spark-steps")),
+    ScenarioSet("spark", "queues in Spark and the steps of the pipeline", _plain("spark-queues", "spark-steps")),
+    ScenarioSet("replication", "copies of queue managers: ratios, distances, failovers, peers", _REPLICATION),
 )
 SETS: Final[dict[str, ScenarioSet]] = {each.name: each for each in _ALL}
 
@@ -47,15 +106,17 @@ class UnknownSet(Exception):
     """No set has that name."""
 
 
-def expand(names: list[str]) -> list[str]:
-    """Return names of scenarios with each set replaced by its scenarios, each name once. Raises UnknownSet."""
-    found: list[str] = []
+def expand(names: Sequence[str]) -> list[Member]:
+    """Return scenarios, with each set replaced by its members; each scenario once, as it stands first. Raises
+    UnknownSet."""
+    found: dict[str, Member] = {}
     for name in names:
         if not name.startswith(SIGN):
-            found.append(name)
+            found.setdefault(name, Member(name))
             continue
         known = SETS.get(name.removeprefix(SIGN))
         if known is None:
             raise UnknownSet(f"there is no set {name!r}. There are: {', '.join(SIGN + each for each in SETS)}.")
-        found += known.scenarios
-    return list(dict.fromkeys(found))
+        for member in known.members:
+            found.setdefault(member.scenario, member)
+    return list(found.values())

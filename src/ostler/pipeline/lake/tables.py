@@ -294,6 +294,23 @@ SECOND: Final = LakeTable(
     ("run", "contestant", "step", "repetition", "second"),
     ("run",),
 )
+COURSE: Final = LakeTable(
+    "course",
+    Layer.GOLD,
+    "Windows in which something happens, such as a failover: what happened when, and the rate in tenths of a second.",
+    (
+        LakeColumn("run", "string", "the run"),
+        LakeColumn("scenario", "string", "id in the catalogue"),
+        LakeColumn("contestant", "string", "who was measured"),
+        LakeColumn("step", "int", "step of the sweep"),
+        LakeColumn("repetition", "int", "which time, from 0"),
+        LakeColumn("kind", "string", "moment, or tenth: of a second"),
+        LakeColumn("at", "double", "seconds since the window began"),
+        LakeColumn("name", "string", "what happened, or the operation"),
+        LakeColumn("rate", "double", "operations a second that ended in this tenth", True),
+    ),
+    ("run", "contestant", "step", "repetition", "kind", "at", "name"),
+)
 DISCLOSURE: Final = LakeTable(
     "disclosure",
     Layer.GOLD,
@@ -493,6 +510,7 @@ TABLES: Final = {
         POINT,
         STEP,
         SECOND,
+        COURSE,
         PEAK,
         COMPARISON,
         FIGURE_MATCH,

@@ -19,7 +19,17 @@ from ostler.pipeline.report.charts.styles import contestant_order, contestant_st
 from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
 from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
-from ostler.pipeline.report.rows import LIMIT, OSTLER, DisclosureRow, PeakRow, PointRow, RunRow, SecondRow, Tables
+from ostler.pipeline.report.rows import (
+    LIMIT,
+    OSTLER,
+    CourseRow,
+    DisclosureRow,
+    PeakRow,
+    PointRow,
+    RunRow,
+    SecondRow,
+    Tables,
+)
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, WITHOUT_COPIES
 
 _NUMBER: Final = re.compile(r"(\d+)")
@@ -50,6 +60,15 @@ class Context:
         """Windows over time, by run, contestant, step and repetition."""
         found: dict[tuple[str, str, int, int], list[SecondRow]] = defaultdict(list)
         for row in sorted(self.tables.seconds, key=lambda each: each.second):
+            found[row.run, row.contestant, row.step, row.repetition].append(row)
+        return found
+
+    @cached_property
+    def courses_of(self) -> dict[tuple[str, str, int, int], list[CourseRow]]:
+        """Moments and tenths of a second of windows in which something happens, by run, contestant, step and
+        repetition."""
+        found: dict[tuple[str, str, int, int], list[CourseRow]] = defaultdict(list)
+        for row in sorted(self.tables.courses, key=lambda each: each.at):
             found[row.run, row.contestant, row.step, row.repetition].append(row)
         return found
 

@@ -252,6 +252,20 @@ class ResultRow:
 
 
 @dataclass(frozen=True)
+class CourseRow:
+    """A moment of a window, or a tenth of a second of it with its rate."""
+
+    run: str
+    contestant: str
+    step: int
+    repetition: int
+    kind: str
+    at: float
+    name: str
+    rate: float | None
+
+
+@dataclass(frozen=True)
 class PredictionRow:
     run: str
     scenario: str
@@ -335,6 +349,7 @@ ROWS: Final[dict[str, type]] = {
     "rejected": RejectedRow,
     "disclosure": DisclosureRow,
     "second": SecondRow,
+    "course": CourseRow,
 }
 # Without these tables there is no report; the others may be empty.
 _NEEDED: Final = ("run", "point")
@@ -389,6 +404,7 @@ class Tables:
     rejected: list[RejectedRow] = field(default_factory=list)
     disclosures: list[DisclosureRow] = field(default_factory=list)
     seconds: list[SecondRow] = field(default_factory=list)
+    courses: list[CourseRow] = field(default_factory=list)
 
     def only(self, runs: Iterable[str]) -> Tables:
         """Return the rows of some runs; published figures are kept."""
@@ -408,6 +424,7 @@ class Tables:
             [each for each in self.rejected if not each.run or each.run in names],
             [each for each in self.disclosures if each.run in names],
             [each for each in self.seconds if each.run in names],
+            [each for each in self.courses if each.run in names],
         )
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Final
 
+from ostler.lab.store.courses import MOMENT, TENTH, TENTHS_PER_SECOND
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Chart
+from ostler.pipeline.report.charts.charts import Chart, LineChart, Moment
 from ostler.pipeline.report.charts.curves import middle, series_words
 from ostler.pipeline.report.charts.over_time import TimeValue, time_chart
 from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context
 from ostler.pipeline.report.html.document import Inline, ReportFigure
-from ostler.pipeline.report.rows import LIMIT, PointRow, SecondRow
+from ostler.pipeline.report.rows import LIMIT, CourseRow, PointRow, SecondRow
 
 _NANOSECONDS: Final = 1e6
 _MEGABYTE: Final = 1024 * 1024
@@ -24,8 +26,8 @@ _WHOLE_PERCENT: Final = 100.0
 _MOMENTS_LEAST: Final = 5
 # Sweeps of what happens to instances while clients work.
 _STORY_SWEEPS: Final = ("event", "away_seconds")
-# Rate and response times: the use of processors is that of processes which come and go.
-_STORY_COURSES: Final = 3
+# More charts than this are looked at by nobody.
+_STORIES_MAX: Final = 12
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ def _courses(operation: str) -> tuple[_Course, ...]:
 
 
 def story_figure(context: Context, name: str, run: str) -> ReportFigure | None:
-    """Return every step of Ostler over time where something happens within the window, such as a failover; else
-    None."""
+    """Return every step of Ostler in tenths of a second, with its moments, where something happens within the window,
+    such as a failover; else None."""
     if not _is_story(context, name):
         return None
     main = context.main_contestant(run)
@@ -70,28 +72,56 @@ def story_figure(context: Context, name: str, run: str) -> ReportFigure | None:
     for point in context.points_of[run]:
         if point.contestant == main:
             steps[point.step].append(point)
-    values: dict[str, list[tuple[str, SecondRow]]] = {}
+    drawn: list[LineChart] = []
+    left_out = 0
     for _, points in sorted(steps.items()):
         typical = _typical(points)
-        rows = context.seconds_of.get((run, main, typical.step, typical.repetition), [])
-        if len(rows) >= _MOMENTS_LEAST:
-            words = series_words(typical.series) or main
-            values.setdefault(words, []).extend((words, row) for row in rows)
-    if not values:
-        return None
-    drawn = []
-    for course in _courses(next(iter(values.values()))[0][1].operation)[:_STORY_COURSES]:
-        found = [TimeValue(row.second, course.value(row), words) for rows in values.values() for words, row in rows]
-        chart = time_chart(course.title, course.label, found, course.unit, top=course.top)
-        if chart is not None:
+        chart = _story_chart(context.courses_of.get((run, main, typical.step, typical.repetition), []), typical)
+        if chart is not None and len(drawn) < _STORIES_MAX:
             drawn.append(chart)
+        elif chart is not None:
+            left_out += 1
+    if not drawn:
+        return None
+    top = max(dot.y for chart in drawn for line in chart.lines for dot in line.dots)
+    same = [replace(chart, up=replace(chart.up, is_log=False, domain=(top,))) for chart in drawn]
+    rest = f" {numbers.count(left_out, 'step')} more are in the tables." if left_out else ""
     note: tuple[Inline, ...] = (
-        "One repetition of each step, that with the median rate. A second in which nothing was acknowledged is at 0. "
-        "Run ",
+        f"One repetition of each step, that with the median rate, in tenths of a second.{rest} Run ",
         context.report.run(run),
         ".",
     )
-    return context.report.figure(f"{context.title(name)}: every step over time", drawn, [run], note)
+    return context.report.figure(f"{context.title(name)}: every step over time", same, [run], note)
+
+
+def _story_chart(rows: Sequence[CourseRow], point: PointRow) -> LineChart | None:
+    tenths = [row for row in rows if row.kind == TENTH]
+    if len(tenths) < _MOMENTS_LEAST:
+        return None
+    word = operations_word(point.operation)
+    values = [TimeValue(row.at, row.rate, point.contestant) for row in tenths]
+    words = series_words(point.series)
+    chart = time_chart(", ".join(filter(None, (words, numbers.count(point.clients, "client")))), f"{word} a second",
+                       values, f"{word}/s")  # fmt: skip
+    if chart is None:
+        return None
+    # What happened behind the window has no place in it.
+    moments = tuple(Moment(row.at, row.name) for row in rows if row.kind == MOMENT and row.at <= tenths[-1].at)
+    return replace(chart, moments=moments, sentence=_gap_sentence([row.rate or 0.0 for row in tenths], word))
+
+
+def _gap_sentence(rates: Sequence[float], word: str) -> str:
+    """Return the median rate, and the longest time in which nothing ended."""
+    longest, begins, run = 0, 0, 0
+    for number, rate in enumerate(rates):
+        run = 0 if rate else run + 1
+        if run > longest:
+            longest, begins = run, number - run + 1
+    text = f"Median {numbers.figure(median(rates))} {word}/s"
+    if not longest:
+        return f"{text}; some ended in every tenth of a second."
+    seconds, at = longest / TENTHS_PER_SECOND, begins / TENTHS_PER_SECOND
+    return f"{text}; none ended for {seconds:g} s, from second {at:g} on."
 
 
 def _is_story(context: Context, name: str) -> bool:

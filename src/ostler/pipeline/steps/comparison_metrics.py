@@ -32,6 +32,8 @@ class ComparedMetric:
 
 RESPONSE_TIME: Final = "mean response time, us"
 PROCESSOR_TIME: Final = "broker processor time, us"
+LEADER_TIME: Final = "leader processor time, us"
+FOLLOWER_TIME: Final = "follower processor time, us"
 MESSAGES: Final = "messages put and got"
 PUBLICATIONS: Final = "publications"
 MEMORY: Final = "memory of one, bytes"
@@ -42,9 +44,19 @@ METRICS: Final = (
     ComparedMetric("p90 response time, us", "p90_ns / 1000", False, False),
     ComparedMetric("p99 response time, us", "p99_ns / 1000", False, False),
     ComparedMetric(PROCESSOR_TIME, "broker_cpu_us", False, True),
+    ComparedMetric(LEADER_TIME, "leader_cpu_us", False, True),
+    ComparedMetric(FOLLOWER_TIME, "follower_cpu_us", False, True),
     ComparedMetric(MESSAGES, "message_rate", True, True, is_published=True),
     ComparedMetric(PUBLICATIONS, "put_rate", True, True, is_published=True),
 )
+STORY_TIMES: Final = (
+    "time without service, seconds",
+    "seconds until another instance leads",
+    "seconds until in sync again",
+    "seconds of the switch",
+    "seconds of the switch back",
+)
+"""Results of scenarios in which an instance or a site is lost."""
 _SECOND_NS: Final = 1_000_000_000
 _EACH_ONE: Final = ("memory per channel, bytes", "memory per connection, bytes")
 _LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
@@ -124,14 +136,43 @@ def clients_within_second(measured: DataFrame, steps: DataFrame) -> DataFrame:
     )
 
 
-def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
-    """Return the memory of a channel or connection as metrics, from results of experiments and their phases."""
-    windows = (
+def story_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
+    """Return times of failovers and switches as metrics, from results of experiments and their phases."""
+    found = (
+        results.filter(F.col("name").isin(*STORY_TIMES))
+        .drop("series", "scenario")
+        .join(_windows(phases), ["run", "contestant", "step"])
+        .join(contestants.select("run", "contestant", "kind"), ["run", "contestant"])
+        .groupBy(*CURVE_KEY, "clients", F.col("name").alias("metric"))
+        .agg(
+            F.sort_array(F.collect_list("value")).alias("values"),
+            F.first(options(F.col("series"), F.col("parameters"))).alias("options"),
+        )
+        .withColumns(
+            {
+                "more_is_better": F.lit(False),
+                "is_published": F.lit(False),
+                "sweep": F.lit(""),
+                "noise_percent": known_noise(F.lit(None).cast("double")),
+            }
+        )
+    )
+    return with_facts(found, runs, contestants)
+
+
+def _windows(phases: DataFrame) -> DataFrame:
+    """Return the measured windows of steps, with their series."""
+    return (
         phases.filter(F.col("phase") == MEASURED)
-        .select("run", "contestant", "step", "message_bytes", "persistent", "scenario", "parameters")
+        .select("run", "contestant", "step", "clients", "message_bytes", "persistent", "scenario", "parameters")
         .dropDuplicates(["run", "contestant", "step"])
         .withColumn("series", series_text(sweeps_of_scenarios()))
     )
+
+
+def memory_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
+    """Return the memory of a channel or connection as metrics, from results of experiments and their phases."""
+    windows = _windows(phases).drop("clients")
     kinds = contestants.select("run", "contestant", "kind")
     # Of one step the memory of a channel counts where both are known: conversations share channels.
     rank = F.array_position(F.array(*(F.lit(each) for each in _EACH_ONE)), F.col("name"))

@@ -15,7 +15,14 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
-from ostler.pipeline.steps.comparison_metrics import METRIC_COLUMNS, RATE, options_text
+from ostler.pipeline.steps.comparison_metrics import (
+    FOLLOWER_TIME,
+    LEADER_TIME,
+    METRIC_COLUMNS,
+    PROCESSOR_TIME,
+    RATE,
+    options_text,
+)
 from ostler.pipeline.steps.contestants import (
     CHANNEL_OPTIONS,
     COPIED_PEERS,
@@ -23,6 +30,7 @@ from ostler.pipeline.steps.contestants import (
     TWO_NODES,
     WITHOUT_COPIES,
 )
+from ostler.pipeline.steps.link_trips import link_comparisons
 from ostler.pipeline.steps.ratios import ratio_comparisons
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, median, with_verdict
 
@@ -66,13 +74,24 @@ OPTION_RULES: Final = (
     OptionRule("subscription", "new topic", "subscriptions with {value} to such to new topics"),
     OptionRule("api", "MQI", "{value} to MQI"),
     OptionRule("model", "A", "model {value} to A"),
+    OptionRule("event", "killed", "{value} to killed"),
+    OptionRule("event", "planned switch", "{value} to planned switch"),
+    OptionRule("instance", "follower", "{value} to follower"),
+    OptionRule("instances", "2", "{value} instances to two"),
+    OptionRule("arbiter", "file", "arbiter {value} to file"),
 )
 
 
 def comparisons(metrics: DataFrame, memory: DataFrame, published: DataFrame) -> DataFrame:
     """Return the table of comparisons, from metrics of curves, memory of experiments, and published figures."""
     compared = metrics.filter(~F.col("is_published"))
-    made = (release_pairs(compared), product_pairs(compared), option_pairs(compared), joined_pairs(compared))
+    made = (
+        release_pairs(compared),
+        product_pairs(compared),
+        option_pairs(compared),
+        joined_pairs(compared),
+        instance_pairs(compared),
+    )
     # A plan that ends here is planned once, and not with each column of the verdict.
     pairs = reduce(DataFrame.unionByName, made).coalesce(1).localCheckpoint()
     ours = with_verdict(pairs).select(
@@ -80,7 +99,8 @@ def comparisons(metrics: DataFrame, memory: DataFrame, published: DataFrame) -> 
         F.lit(None).cast("double").alias("published_ratio"),
         F.lit(None).cast("string").alias("published_source"),
     )
-    return as_table(ours, COMPARISON).unionByName(ratio_comparisons(metrics.unionByName(memory), published))
+    ratios = ratio_comparisons(metrics.unionByName(memory), published)
+    return as_table(ours, COMPARISON).unionByName(ratios).unionByName(link_comparisons(metrics, published))
 
 
 def release_pairs(metrics: DataFrame) -> DataFrame:
@@ -188,7 +208,7 @@ def option_pairs(metrics: DataFrame) -> DataFrame:
     joined = left.join(
         right,
         _same("run", "contestant", "rest", "metric")
-        & (F.col("left.rule.parameter") == F.col("right.rule.parameter"))
+        & (F.col("left.rule") == F.col("right.rule"))
         & F.col("left.clients").eqNullSafe(F.col("right.clients")),
     )
     rest = F.concat_ws(", ", F.col("right.contestant"), F.when(F.col("right.rest") != "", F.col("right.rest")))
@@ -227,6 +247,31 @@ def joined_pairs(metrics: DataFrame) -> DataFrame:
             is_comparable=F.lit(True),
             left_name=F.col("left.contestant"),
             right_name=F.col("right.contestant"),
+        )
+    )
+
+
+def instance_pairs(metrics: DataFrame) -> DataFrame:
+    """Return pairs of followers with their leader, by processor time, without a verdict: it is a share."""
+    ours = metrics.filter(F.col("kind") == _OSTLER)
+    left, right = (
+        _side(ours.filter(F.col("metric") == name), side)
+        for side, name in (("left", LEADER_TIME), ("right", FOLLOWER_TIME))
+    )
+    joined = left.join(
+        right,
+        _same("run", "contestant", "series", "message_bytes")
+        & F.col("left.clients").eqNullSafe(F.col("right.clients")),
+    )
+    return joined.select(
+        *_pair(
+            kind=F.lit(OPTION),
+            subject=F.lit("followers to leader"),
+            series=F.concat_ws(", ", "right.contestant", F.when(F.col("right.series") != "", F.col("right.series"))),
+            metric=F.lit(PROCESSOR_TIME),
+            is_comparable=F.lit(False),
+            left_name=F.lit("leader"),
+            right_name=F.lit("followers"),
         )
     )
 

@@ -16,6 +16,7 @@ from ostler.pipeline.lake.tables import (
     COMPARISON,
     CONTESTANT,
     COST,
+    COURSE,
     FIGURE_MATCH,
     PEAK,
     POINT,
@@ -28,9 +29,10 @@ from ostler.pipeline.lake.tables import (
     LakeTable,
 )
 from ostler.pipeline.live.live import live_costs
-from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics
+from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics, story_metrics
 from ostler.pipeline.steps.comparisons import comparisons
 from ostler.pipeline.steps.costs import costs
+from ostler.pipeline.steps.courses import courses
 from ostler.pipeline.steps.curves import curve_steps, steps_of_curves
 from ostler.pipeline.steps.figure_matches import figure_matches
 from ostler.pipeline.steps.peaks import peaks
@@ -75,8 +77,9 @@ def gold_frames(spark: SparkSession, lake: LakeSnapshot, steps: Sequence[GoldSte
     if any(PUBLISHED in step.reads for step in steps):
         of_runs = (frames[RUN.name], frames[CONTESTANT.name])
         made = comparison_metrics(frames[POINT.name], frames[CURVE_STEPS], *of_runs)
-        frames[METRICS] = made.coalesce(1).localCheckpoint()
         found = results(frames["statistic"], frames[RUN.name], frames["phase"])
+        stories = story_metrics(found, frames["phase"], *of_runs)
+        frames[METRICS] = made.unionByName(stories).coalesce(1).localCheckpoint()
         frames[MEMORY] = memory_metrics(found, frames["phase"], *of_runs).coalesce(1).localCheckpoint()
     return frames
 
@@ -118,5 +121,6 @@ GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
         (BRONZE["statistic"], RUN, BRONZE["phase"]),
         lambda tables: results(tables["statistic"], tables["run"], tables["phase"]),
     ),
+    GoldStep(COURSE, (BRONZE["statistic"], RUN), lambda tables: courses(tables["statistic"], tables["run"])),
 )
 """The longest first: they are made at the same time."""

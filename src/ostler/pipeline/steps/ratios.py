@@ -76,7 +76,7 @@ def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
         [*_RATIO_KEY, "is_reference"],
         "left_anti",
     )
-    return as_table(_with_verdict(beside), COMPARISON).unionByName(as_table(_alone(others), COMPARISON))
+    return as_table(with_published_verdict(beside), COMPARISON).unionByName(as_table(_alone(others), COMPARISON))
 
 
 def rules_table(spark: SparkSession) -> DataFrame:
@@ -324,7 +324,8 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
     )
 
 
-def _with_verdict(ours: DataFrame) -> DataFrame:
+def with_published_verdict(ours: DataFrame) -> DataFrame:
+    """Return our ratios with the verdict on them beside `published_ratio`."""
     published_change = F.lit(100.0) * (F.col("published_ratio") - 1)
     is_sure = F.coalesce(
         (published_change < F.col("low_percent")) | (published_change > F.col("high_percent")), F.lit(True)

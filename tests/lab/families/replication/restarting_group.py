@@ -28,6 +28,7 @@ class RestartingGroup(ReplicatedQueueManager):
         self.name = group.manager.name
         self.done: list[str] = []
         """What was asked for, in order."""
+        self.distances: list[tuple[float, float]] = []
         self._lock = threading.Lock()
         self._manager = LabQueueManager(root, self.plan, role=role_at(QUEUE_MANAGER, LEADER))
         self._leader = NAMES[0]
@@ -54,6 +55,9 @@ class RestartingGroup(ReplicatedQueueManager):
 
     def describe_end(self) -> str:
         return self._manager.describe_end()
+
+    def set_distances(self, round_trip_ms: float, recovery_round_trip_ms: float) -> None:
+        self.distances.append((round_trip_ms, recovery_round_trip_ms))
 
     def leader(self) -> str:
         return self._leader if self._manager.is_alive else ""

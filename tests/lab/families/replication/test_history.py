@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ostler.lab.families.replication.history import Gap, History, longest_gap
+from ostler.lab.families.replication.history import Gap, History, longest_gap, tenths
 
 A, B, C = (1, 1), (1, 2), (2, 1)
 
@@ -44,3 +44,9 @@ def test_the_longest_time_without_an_acknowledgement() -> None:
     assert longest_gap([], 3, 9) == Gap(3, 9)
     assert longest_gap([1, 200], 10, 20) == Gap(10, 20), "what was before or behind does not count"
     assert Gap(0, 1_500_000_000).seconds == 1.5
+
+
+def test_acknowledgements_of_each_tenth_of_a_second() -> None:
+    tenth = 100_000_000
+    assert tenths([tenth, tenth + 5, 3 * tenth - 1, 0, 99 * tenth], tenth, 4 * tenth) == [2, 1, 0]
+    assert tenths([], 0, 2 * tenth + 1) == [0, 0, 0], "the last one is shorter"

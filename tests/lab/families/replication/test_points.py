@@ -20,6 +20,7 @@ REPORTED = [each for each in catalogue().scenarios.values() if each.family == "r
 OURS = ("ha-failover", "ha-rejoin", "dr-switch")
 READY = Readiness(ReadinessVerdict.READY, (), (), ())
 SIZES = (256, 2048, 20480, 204800)
+WINDOW = 30.0
 
 
 def points_of(scenario: Scenario) -> dict[tuple[object, ...], ReplicatedPoint]:
@@ -135,7 +136,7 @@ def test_scenarios_wait_for_the_product_and_say_what_for() -> None:
 
 class TestStories:
     def plan(self, name: str, **points: int | str) -> GroupPlan:
-        return story_of(catalogue().find(name), step(**points)).plan
+        return story_of(catalogue().find(name), step(**points), WINDOW).plan
 
     def test_a_failover(self) -> None:
         plan = self.plan("ha-failover", clients=4, event="killed", instances=3, arbiter="etcd")
@@ -146,26 +147,27 @@ class TestStories:
     def test_an_instance_that_is_away_for_longer_has_a_longer_window(self) -> None:
         scenario = catalogue().find("ha-rejoin")
         short, long = (
-            story_of(scenario, step(away_seconds=seconds, instance="follower")).seconds_least for seconds in (2, 60)
+            story_of(scenario, step(away_seconds=seconds, instance="follower"), WINDOW).seconds_least
+            for seconds in (2, 60)
         )
         assert long - short == 58
 
     def test_a_switch_of_sites(self) -> None:
         scenario = catalogue().find("dr-switch")
-        planned = story_of(scenario, step(clients=1, event="planned switch", added_latency_ms=20))
+        planned = story_of(scenario, step(clients=1, event="planned switch", added_latency_ms=20), WINDOW)
         assert (planned.plan.instances, planned.plan.has_recovery) == (1, True)
         assert planned.plan.recovery_round_trip_ms == 20
         assert planned.is_lossless
         assert len(planned.chapters) == 2, "there and back"
-        lost = story_of(scenario, step(clients=1, event="lost site", added_latency_ms=0))
+        lost = story_of(scenario, step(clients=1, event="lost site", added_latency_ms=0), WINDOW)
         assert not lost.is_lossless
 
     @pytest.mark.parametrize("name", OURS)
     def test_every_step_has_a_story(self, name: str) -> None:
         scenario = catalogue().find(name)
         for each in steps(scenario, READY):
-            assert story_of(scenario, each).chapters
+            assert story_of(scenario, each, WINDOW).chapters
 
     def test_an_event_that_nobody_knows_is_refused(self) -> None:
         with pytest.raises(ValueError, match="ha-failover has no event 'eaten'"):
-            story_of(catalogue().find("ha-failover"), step(clients=1, event="eaten"))
+            story_of(catalogue().find("ha-failover"), step(clients=1, event="eaten"), WINDOW)

@@ -16,13 +16,13 @@ from ostler.lab.families.replication import stories
 from ostler.lab.families.replication.failover import FailoverExperiment
 from ostler.lab.families.replication.replicated_loads import BACKLOG, CopiesExperiment, ReplicationExperiment
 from ostler.lab.load.drivers.probe_drivers import COMMIT
-from ostler.lab.runner.contract import QUICK, PointFailed, RunAborted, RunContext
-from ostler.lab.runner.limits import REPLICATED_FORCES
+from ostler.lab.runner.contract import QUICK, PointFailed
+from ostler.lab.runner.limits import FORCES, REPLICATED_FORCES
 from ostler.lab.runner.replication.by_commands import start_group
 from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager
 from ostler.lab.runner.runner import MakeExperiment, run_scenario
 from ostler.lab.scenarios.loader import catalogue
-from ostler.lab.scenarios.steps import ParametersError, Step
+from ostler.lab.store.courses import MOMENT, TENTH
 from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import MeasuredPoint, measured_points
 from ostler.lab.store.roles import FOLLOWER, LEADER, PROBE, QUEUE_MANAGER, role_at
@@ -50,7 +50,7 @@ def run(
     view = HeardView()
     scenario = replace(catalogue().find(name), needs=(), parts=())
     if "window_seconds" in scenario.parameters:
-        scenario = replace(scenario, parameters={**scenario.parameters, "window_seconds": 4})
+        scenario = replace(scenario, parameters={**scenario.parameters, "quick_window_seconds": 4})
     wanted = {sweep: value.split("|") for sweep, value in chosen.items()}
     found = read_run(run_scenario(scenario, SETTINGS, wanted, tmp_path, view, make=make))
     assert view.failures == []
@@ -80,6 +80,13 @@ def test_the_loss_of_the_leader_under_load(tmp_path: Path) -> None:
     seconds = {row["second"] for row in found.table("operation").to_pylist() if row["operation"] == "put"}
     assert len(seconds) >= 4
     assert role_at(QUEUE_MANAGER, LEADER) in point.cpu_us
+    course = [row for row in found.table("statistic").to_pylist() if row["source"] == TENTH]
+    assert sorted(row["position"] for row in course) == list(range(40)), "four seconds"
+    moments = {row["name"]: row["value"] for row in found.table("statistic").to_pylist() if row["source"] == MOMENT}
+    assert set(moments) == {"leader killed", "another leads", "started again", "in sync"}
+    assert 1.3 <= moments["leader killed"] < moments["another leads"] <= moments["started again"]
+    nobody = sum(row["value"] == 0 for row in course)
+    assert nobody >= int(told[clients.NO_SERVICE] * 10) - 1, "the gap is in the course"
 
 
 @pytest.mark.slow
@@ -126,6 +133,8 @@ def test_copies_beside_none_and_the_limit_of_two_logs(tmp_path: Path) -> None:
     by_name = {(point.contestant, point.parameters.get("replication")): point for point in points}
     assert set(by_name) >= {("Ostler", "none"), ("Ostler", "both"), (REPLICATED_FORCES.name, "both")}
     assert (REPLICATED_FORCES.name, "none") not in by_name, "nobody waits for a second log there"
+    assert (FORCES.name, "none") in by_name
+    assert (FORCES.name, "both") not in by_name, "two logs are the nearer limit"
     limit = by_name[REPLICATED_FORCES.name, "both"]
     assert limit.operations[COMMIT].count > 0
     assert set(limit.cpu_us) == {role_at(PROBE, LEADER), role_at(PROBE, FOLLOWER)}, "sampled apart"
@@ -141,31 +150,18 @@ def test_two_queue_managers_each_with_copies_over_a_distance(tmp_path: Path) -> 
     started = Started()
     scenario = catalogue().find("appl-ha2-latency")
     scenario = replace(scenario, needs=(), queue_managers=(2,), parameters={**scenario.parameters, "queue_pairs": 4})
-    chosen = {"requesters": ["4"], "message_bytes": ["256"], "added_latency_ms": ["0", "10"]}
+    chosen = {"requesters": ["4"], "message_bytes": ["256"], "added_latency_ms": ["0", "5", "10"]}
     make = partial(ReplicationExperiment, start=started)
     found = read_run(run_scenario(scenario, SETTINGS, chosen, tmp_path, HeardView(), make=make))
     assert found.manifest.state is RunState.COMPLETE, found.manifest.reason
     assert [(each.name, each.group.round_trip_ms) for each in started.groups] == [
-        ("LAB0", 0), ("LAB1", 0), ("LAB0", 10), ("LAB1", 10),
+        ("LAB0", 0), ("LAB1", 0), ("LAB0", 5), ("LAB1", 5),
     ]  # fmt: skip
+    assert started.groups[2].distances[-1] == (10, 0), "the same instances are moved further away"
     limits = [point for point in measured_points(found) if point.contestant == REPLICATED_FORCES.name]
-    near, far = sorted(limits, key=lambda point: int(point.parameters["added_latency_ms"]))
+    near, _, far = sorted(limits, key=lambda point: int(point.parameters["added_latency_ms"]))
     assert near.operations[COMMIT].mean_ns or 0.0 > 0
     assert (far.operations[COMMIT].mean_ns or 0.0) >= 10_000_000, "the limit is as far apart"
-
-
-def test_without_the_product_peers_and_one_queue_manager_take_part(tmp_path: Path) -> None:
-    scenario = catalogue().find("ha-three-copies")
-    context = RunContext(scenario, SETTINGS, (Step(0, 0, {"requesters": 1}),), tmp_path)
-    for can_copy, names in ((False, {"Ostler without copies"}), (True, _ALL_OF_OURS)):
-        experiment = CopiesExperiment(context, can_copy=can_copy)
-        try:
-            found = {each.name for each in experiment.contestants() if each.name.startswith("Ostler")}
-            assert found == names
-            assert set(experiment.absent) == _ALL_OF_OURS - names
-            assert all("not built yet" in why for why in experiment.absent.values())
-        finally:
-            experiment.close()
 
 
 _ALL_OF_OURS = {"Ostler", "Ostler, acknowledged in memory", "Ostler without copies"}
@@ -174,7 +170,7 @@ _ALL_OF_OURS = {"Ostler", "Ostler, acknowledged in memory", "Ostler without copi
 @pytest.mark.slow
 def test_contestants_with_other_copies_take_turns_and_stay(tmp_path: Path) -> None:
     started = Started()
-    make = partial(CopiesExperiment, start=started, can_copy=True)
+    make = partial(CopiesExperiment, start=started)
     scenario = catalogue().find("ha-three-copies")
     settings = replace(SETTINGS, repetitions=2, limits=False)
     found = read_run(run_scenario(scenario, settings, {"requesters": ["2"]}, tmp_path, HeardView(), make=make))
@@ -184,20 +180,9 @@ def test_contestants_with_other_copies_take_turns_and_stay(tmp_path: Path) -> No
     assert {each.group.instances for each in started.groups} == {3}
 
 
-def test_a_scenario_that_waits_is_refused(tmp_path: Path) -> None:
-    if catalogue().features["appliance-ha"].is_usable:
-        pytest.skip("the product can copy")
-    with pytest.raises(ParametersError, match="replication"):
-        run_scenario(catalogue().find("ha-failover"), SETTINGS, {}, tmp_path, HeardView())
-
-
 @pytest.mark.slow
 def test_a_pair_made_by_commands(tmp_path: Path) -> None:
-    """The same commands that an administrator uses: refused with their text while the product cannot copy."""
-    if not catalogue().features["appliance-ha"].is_usable:
-        with pytest.raises(RunAborted, match=r"Queue manager LAB with copies does not start: \w+"):
-            start_group(tmp_path / "group", GroupPlan())
-        return
+    """The same commands that an administrator uses."""
     group = start_group(tmp_path / "group", GroupPlan())
     try:
         first = group.leader()

@@ -34,6 +34,7 @@ from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.model import Deviation
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.courses import MOMENT
 
 OSTLER: Final = Contestant(
     "Ostler",
@@ -88,8 +89,10 @@ class ReadyStory(ReadyLoad):
         for chapter in self._story.chapters:
             at_ns = timeline.measured_ns + round(chapter.share * timeline.measured_seconds * _SECOND_NS)
             _watch_until(at_ns, clients, heard, watcher)
+            self._told.append(_moment(chapter.begin, timeline))
             told = chapter.deed(self._group)
-            self._context.note(f"{metrics_text(told)}." if told else "The next chapter has begun.")
+            self._told.append(_moment(chapter.end, timeline))
+            self._context.note(f"{chapter.begin.capitalize()}: {metrics_text(told)}.")
             self._told += told
         _watch_until(None, clients, heard, watcher)
         self.is_over = True
@@ -112,6 +115,10 @@ class ReadyStory(ReadyLoad):
 
     def close(self) -> None:
         self._process.end()
+
+
+def _moment(name: str, timeline: Timeline) -> Metric:
+    return Metric(MOMENT, name, (time.perf_counter_ns() - timeline.measured_ns) / _SECOND_NS)
 
 
 class _Heard:
@@ -141,7 +148,8 @@ class FailoverExperiment(Experiment):
     def __init__(self, context: RunContext, start: StartGroup = start_group) -> None:
         self._context = context
         self._start = start
-        self._stories = {step.number: story_of(context.scenario, step) for step in context.steps}
+        window_seconds = context.settings.measured_seconds
+        self._stories = {step.number: story_of(context.scenario, step, window_seconds) for step in context.steps}
         self._group: ReplicatedQueueManager | None = None
         self._made = 0
 

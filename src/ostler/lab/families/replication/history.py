@@ -11,7 +11,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Final
 
+from ostler.lab.store.courses import TENTHS_PER_SECOND
+
+_TENTH_NS: Final = 1_000_000_000 // TENTHS_PER_SECOND
 Identity = tuple[int, int]
 """Producer and number."""
 
@@ -58,6 +62,15 @@ class Gap:
     @property
     def seconds(self) -> float:
         return (self.ended_ns - self.began_ns) / 1e9
+
+
+def tenths(acknowledged_ns: Iterable[int], from_ns: int, to_ns: int) -> list[int]:
+    """Return the number of acknowledgements in each tenth of a second between two moments; the last may be shorter."""
+    found = [0] * -((from_ns - to_ns) // _TENTH_NS)
+    for each in acknowledged_ns:
+        if from_ns <= each < to_ns:
+            found[(each - from_ns) // _TENTH_NS] += 1
+    return found
 
 
 def longest_gap(acknowledged_ns: Iterable[int], from_ns: int, to_ns: int) -> Gap:

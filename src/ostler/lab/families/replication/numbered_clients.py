@@ -15,12 +15,13 @@ from typing import Final
 from ostler.client.api.connection import Connection, connect
 from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
-from ostler.lab.families.replication.history import History, longest_gap
+from ostler.lab.families.replication.history import History, longest_gap, tenths
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import GET, PUT, Metric, PointFailed
 from ostler.lab.runner.queue_managers.plan import CHANNEL
+from ostler.lab.store.courses import TENTH
 from ostler.model.errors import MQError
 
 QUEUE: Final = "LAB.REQUEST.0"
@@ -117,7 +118,11 @@ class NumberedClients(Task):
             GETS_IN_DOUBT: len(history.got_in_doubt),
             RECONNECTIONS: self._reconnections,
         }
-        return [Metric(RESULT, name, float(value)) for name, value in found.items()]
+        course = tenths(self._acknowledged_ns, from_ns, to_ns)
+        return [
+            *(Metric(RESULT, name, float(value)) for name, value in found.items()),
+            *(Metric(TENTH, PUT, float(count), position=number) for number, count in enumerate(course)),
+        ]
 
     def close(self) -> None:
         self._is_over.set()

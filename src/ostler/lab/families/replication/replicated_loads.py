@@ -14,7 +14,7 @@ from typing import Final
 from ostler.lab.families.load_experiment import VERB_BY_VERB, LoadExperiment, OstlerContestant
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.ready_loads import AnyLoad, ReadyOstlerLoad, open_load
-from ostler.lab.families.replication.points import ReplicatedPoint, replicated_point
+from ostler.lab.families.replication.points import ReplicatedPoint, Replication, replicated_point
 from ostler.lab.families.set_up import run_descriptions
 from ostler.lab.families.task import RESULT
 from ostler.lab.load.timeline import Timeline
@@ -23,20 +23,20 @@ from ostler.lab.runner.contract import (
     WITHOUT_COPIES,
     Contestant,
     Metric,
+    PointFailed,
     PointSpec,
     ReadyLoad,
+    RunAborted,
     RunContext,
     Watcher,
     WorkerCounts,
 )
+from ostler.lab.runner.limits import REPLICATED_FORCES
 from ostler.lab.runner.queue_managers.loaded_manager import LoadedManager
 from ostler.lab.runner.replication.by_commands import start_group
 from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager, StartGroup
-from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Deviation
 
-FEATURE: Final = "appliance-ha"
-"""The feature of the product that copies need."""
 ALONE: Final = OstlerContestant(WITHOUT_COPIES)
 FROM_MEMORY: Final = OstlerContestant("Ostler, acknowledged in memory")
 BACKLOG: Final = "backlog of the other site at the end, bytes"
@@ -83,6 +83,7 @@ class ReplicationExperiment(LoadExperiment):
     ) -> None:
         self._start = start
         self._groups: dict[tuple[GroupPlan, int], list[ReplicatedQueueManager]] = {}
+        """By the shape of their plan and their number."""
         super().__init__(context, replicated_point, ostler_contestants)
 
     def _point(self, point: LoadPoint) -> ReplicatedPoint:
@@ -95,6 +96,19 @@ class ReplicationExperiment(LoadExperiment):
         """Return none: peers with copies take part where instances are as many as theirs."""
         return []
 
+    def _limit_contestants(self) -> list[Contestant]:
+        """Return the limits, each where it is the nearest: with copies that is the one of two logs, and the others are
+        those of the same steps without."""
+        copied = self._copied_steps()
+        if len(copied) == len(self._points):
+            return super()._limit_contestants()
+        return [
+            each
+            if each.name == REPLICATED_FORCES.name or each.steps is None
+            else replace(each, steps=each.steps - copied)
+            for each in super()._limit_contestants()
+        ]
+
     def _copied_steps(self) -> frozenset[int]:
         return frozenset(
             number for number, point in self._points.items() if self._point(point).replication.is_synchronous
@@ -106,6 +120,8 @@ class ReplicationExperiment(LoadExperiment):
 
     @property
     def deviations(self) -> Sequence[Deviation]:
+        if all(self._point(point).replication is Replication.NONE for point in self._points.values()):
+            return super().deviations
         found = [
             Deviation(
                 "All instances are processes of this machine, which share its cores and its disk, as drivers do",
@@ -150,22 +166,36 @@ class ReplicationExperiment(LoadExperiment):
 
     def _running_groups(self, plan: GroupPlan, managers: int) -> list[ReplicatedQueueManager]:
         """Return the queue managers with copies: the running ones if they are alive and match, otherwise new ones."""
-        found = self._groups.get((plan, managers), [])
-        if found and all(each.is_alive for each in found):
-            return found
+        key = (plan.shape, managers)
+        found = self._groups.get(key, [])
+        if not found or not all(each.is_alive for each in found):
+            found = self._start_groups(key, plan)
+        for each in found:
+            each.set_distances(plan.round_trip_ms, plan.recovery_round_trip_ms)
+        return found
+
+    def _start_groups(self, key: tuple[GroupPlan, int], plan: GroupPlan) -> list[ReplicatedQueueManager]:
         if self.keeps_all:
-            self._end_group_of((plan, managers))
+            self._end_group_of(key)
         else:
             self._end_groups()
             self._end_managers()
         self._made += 1
         directory = self._context.scratch / f"groups-{self._made}"
-        started = self._groups[plan, managers] = []
+        started = self._groups[key] = []
+        _, managers = key
         for number in range(managers):
             name = plan.manager.name if managers == 1 else f"{plan.manager.name}{number}"
             self._context.note(f"Queue manager {name} starts with {plan.all_instances} instances.")
             made = replace(plan, manager=replace(plan.manager, name=name))
-            started.append(self._start(directory / name, made))
+            try:
+                started.append(self._start(directory / name, made))
+            except RunAborted as over:
+                self._end_group_of(key)
+                if not self.keeps_all:
+                    raise
+                # Others go on: it is one contestant that cannot take part.
+                raise PointFailed(str(over)) from over
         return started
 
     def _end_group_of(self, key: tuple[GroupPlan, int]) -> None:
@@ -187,34 +217,23 @@ class ReplicationExperiment(LoadExperiment):
 
 
 class CopiesExperiment(ReplicationExperiment):
-    """Ostler with three instances beside peers with three copies of each queue, and beside itself without copies.
-
-    Until the product can copy, peers and the queue manager without copies are measured, and the others are absent.
-    """
+    """Ostler with three instances beside peers with three copies of each queue, and beside itself without copies."""
 
     peer_catalogue = REPLICATED
     keeps_all = True
 
-    def __init__(self, context: RunContext, start: StartGroup = start_group, *, can_copy: bool | None = None) -> None:
-        self._can_copy = catalogue().features[FEATURE].is_usable if can_copy is None else can_copy
+    def __init__(self, context: RunContext, start: StartGroup = start_group) -> None:
         super().__init__(context, (VERB_BY_VERB, FROM_MEMORY, ALONE), start)
 
     def _ostler(self, ours: OstlerContestant) -> Contestant | None:
         found = super()._ostler(ours)
-        if found is None or (ours is not ALONE and not self._can_copy):
+        if found is None:
             return None
         promises = {VERB_BY_VERB.name: _FORCED_PROMISE, FROM_MEMORY.name: _MEMORY_PROMISE}
         return replace(found, promise=promises.get(ours.name, _ALONE_PROMISE))
 
     def _peer_contestants(self) -> list[Contestant]:
         return LoadExperiment._peer_contestants(self)
-
-    @property
-    def absent(self) -> Mapping[str, str]:
-        if self._can_copy:
-            return super().absent
-        why = f"it needs {catalogue().features[FEATURE].part or 'replication'}, which is not built yet"
-        return {**super().absent, VERB_BY_VERB.name: why, FROM_MEMORY.name: why}
 
     def _group_plan(self, ours: OstlerContestant, point: ReplicatedPoint) -> GroupPlan | None:
         return None if ours is ALONE else super()._group_plan(ours, point)

@@ -26,6 +26,10 @@ IN_SYNC: Final = "seconds until in sync again"
 SWITCHED: Final = "seconds of the switch"
 SWITCHED_BACK: Final = "seconds of the switch back"
 NOT_SENT: Final = "bytes not sent at the switch"
+# Moments in the course of a window.
+ANOTHER_LEADS: Final = "another leads"
+BACK_IN_SYNC: Final = "in sync"
+OTHER_SITE_LEADS: Final = "other site leads"
 # Events of the scenarios.
 KILLED: Final = "killed"
 ENDED: Final = "ended in good order"
@@ -40,10 +44,13 @@ Deed = Callable[[ReplicatedQueueManager], list[Metric]]
 
 @dataclass(frozen=True)
 class Chapter:
-    """Something that happens when this share of the window is over."""
+    """Something that happens when this share of the window is over. `begin` and `end` say what can be seen of it in the
+    rate over time."""
 
     share: float
     deed: Deed
+    begin: str
+    end: str
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,8 @@ class Story:
     """No acknowledged message may be lost."""
 
 
-def story_of(scenario: Scenario, step: Step) -> Story:
-    """Return the story of a step."""
+def story_of(scenario: Scenario, step: Step, window_seconds: float) -> Story:
+    """Return the story of a step in a window of so many seconds, and longer where an instance is away for long."""
     points, parameters = step.points, scenario.parameters
 
     def number(name: str, otherwise: int) -> int:
@@ -77,20 +84,21 @@ def story_of(scenario: Scenario, step: Step) -> Story:
         arbiter=ArbiterKind(str(points.get("arbiter", parameters.get("arbiter", ArbiterKind.FILE)))),
         lease_seconds=number("lease_seconds", 5),
     )
-    window = float(number("window_seconds", 30))
     clients = number("clients", 4)
     if AWAY in points:
         away = float(str(points[AWAY]))
         chapters = _rejoin(str(points["instance"]), away)
-        return Story(plan, clients, chapters, window + away)
+        return Story(plan, clients, chapters, window_seconds + away)
     if event == KILLED:
-        return Story(plan, clients, _killed(), window)
+        return Story(plan, clients, _killed(), window_seconds)
     if event == ENDED:
-        return Story(plan, clients, _ended(), window)
+        return Story(plan, clients, _ended(), window_seconds)
     if event == PLANNED:
-        return Story(plan, clients, _planned(), window)
+        return Story(plan, clients, _planned(), window_seconds)
     if event == LOST_SITE:
-        return Story(plan, clients, (Chapter(0.33, lose_site),), window, is_lossless=False)
+        return Story(
+            plan, clients, (Chapter(0.33, lose_site, "site lost", OTHER_SITE_LEADS),), window_seconds, is_lossless=False
+        )
     raise ValueError(f"{scenario.id} has no event {event!r}")
 
 
@@ -107,7 +115,7 @@ def _killed() -> tuple[Chapter, ...]:
         group.wait_for_leader(_LEAD_SECONDS_MAX, other_than=gone[0])
         return [_metric(LEADS, time.perf_counter() - began)]
 
-    return Chapter(0.33, kill), Chapter(0.66, lambda group: start_again(group, gone[0]))
+    return Chapter(0.33, kill, "leader killed", ANOTHER_LEADS), _returns(gone)
 
 
 def _ended() -> tuple[Chapter, ...]:
@@ -120,7 +128,11 @@ def _ended() -> tuple[Chapter, ...]:
         group.wait_for_leader(_LEAD_SECONDS_MAX, other_than=gone[0])
         return [_metric(LEADS, time.perf_counter() - began)]
 
-    return Chapter(0.33, end), Chapter(0.66, lambda group: start_again(group, gone[0]))
+    return Chapter(0.33, end, "leader ended", ANOTHER_LEADS), _returns(gone)
+
+
+def _returns(gone: Sequence[str]) -> Chapter:
+    return Chapter(0.66, lambda group: start_again(group, gone[0]), "started again", BACK_IN_SYNC)
 
 
 def _rejoin(which: str, away_seconds: float) -> tuple[Chapter, ...]:
@@ -136,7 +148,7 @@ def _rejoin(which: str, away_seconds: float) -> tuple[Chapter, ...]:
         time.sleep(max(away_seconds - (time.perf_counter() - began), 0.0))
         return [*found, *start_again(group, gone, is_new=which == NEW_FOLLOWER)]
 
-    return (Chapter(0.25, leave_and_return),)
+    return (Chapter(0.25, leave_and_return, f"{which} killed", BACK_IN_SYNC),)
 
 
 def start_again(group: ReplicatedQueueManager, instance: str, *, is_new: bool = False) -> list[Metric]:
@@ -158,7 +170,7 @@ def _planned() -> tuple[Chapter, ...]:
         group.wait_until_in_sync()
         return [_metric(SWITCHED_BACK, _switch(group, is_planned=True))]
 
-    return Chapter(0.25, there), Chapter(0.6, back)
+    return Chapter(0.25, there, "switch", OTHER_SITE_LEADS), Chapter(0.6, back, "switch back", "this site leads")
 
 
 def lose_site(group: ReplicatedQueueManager) -> list[Metric]:

@@ -1,10 +1,13 @@
 """A queue manager with copies, made and operated by the commands that an administrator uses.
 
 This is the only module of the laboratory that knows how instances are made: `crthagrp`, `crtmqm -sx` and `-sxs`,
-`crtdrprimary` and the `crtdrsecondary` that it prints, `strmqm`, `dspmq -o nativeha -x`, `endmqm -s`, `makedrsecondary`
-and `makedrprimary`. Instances of a group are `QM@alpha` and so on, each in a data root of its own; the other site has
-another directory. All instances share the listener's port: its definition is copied with everything else, and only the
-instance that leads listens.
+`crtdrprimary` and the `crtdrsecondary` that it prints, `strmqm`, `endmqm -s`, `makedrsecondary` and `makedrprimary`.
+Instances of a group are `QM@alpha` and so on, each in a data root of its own; the other site has another directory. All
+instances have the listener's port, since its definition is copied, each at a loopback address of its own
+(ListenerAddress).
+
+How instances are is asked through their local sockets, as `dspmq -o nativeha` does: a process for each question would
+take a core away from what is measured, and would be slower than a switch.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -26,17 +28,22 @@ from pathlib import Path
 from typing import Final
 
 from ostler.client.link.control import NotRunningError, control
+from ostler.lab.peers import etcd
 from ostler.lab.peers.broker_process import LOOPBACK, ended_with_us, free_port
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.runner.contract import Metric, PointFailed, RunAborted
 from ostler.lab.runner.queue_managers.plan import USER, channel_commands
 from ostler.lab.runner.queue_managers.relay import Relay, RelayFailed
-from ostler.lab.runner.replication import etcd, leader_metrics
+from ostler.lab.runner.replication import leader_metrics
 from ostler.lab.runner.replication.port import IN_SYNC_SECONDS_MAX, ArbiterKind, GroupPlan, ReplicatedQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import FOLLOWER, LABORATORY, LEADER, QUEUE_MANAGER, RECOVERY, role_at
 from ostler.model.errors import MQError
+from ostler.model.replication import Acknowledgement, GroupStatus, InstanceRole
 from ostler.server.config.directories import QueueManagerDirectory, running_process
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.qm_ini import QueueManagerIni
+from ostler.server.replica.control_codec import decode_status
 
 INSTANCES: Final = ("alpha", "beta", "gamma")
 OTHER_SITE: Final = "omega"
@@ -46,19 +53,15 @@ _COMMAND_SECONDS_MAX: Final = 120.0
 _POLL_SECONDS: Final = 0.05
 _WORDS_SHOWN: Final = 500
 _LINES_SHOWN: Final = 5
-_FIELD: Final = re.compile(r"([A-Z]+)\(([^)]*)\)")
-_ACTIVE: Final = "Active"
-_KILOBYTE: Final = 1024
+_REPLICATION: Final = "replication"
+"""The action that commands about copies ask for."""
+_LISTENER_ADDRESSES: Final = {name: f"127.0.0.{place}" for place, name in enumerate((*INSTANCES, OTHER_SITE), 2)}
+"""Where each instance listens while it leads."""
 
 
 def start_group(root: Path, plan: GroupPlan) -> ReplicatedQueueManager:
     """Create and start all instances; see `port.StartGroup`."""
     return CommandedGroup(root, plan)
-
-
-def fields_of(text: str) -> list[dict[str, str]]:
-    """Return the lines of dspmq as fields by name: ROLE(Active) INSYNC(yes). An address loses its last parenthesis."""
-    return [found for line in text.splitlines() if (found := dict(_FIELD.findall(line)))]
 
 
 @dataclass
@@ -82,6 +85,10 @@ class _Instance:
     def address(self) -> str:
         return f"{LOOPBACK}({self.reached_at})"
 
+    @property
+    def listener_address(self) -> str:
+        return _LISTENER_ADDRESSES[self.name]
+
 
 class CommandedGroup(ReplicatedQueueManager):
     """The instances, their relays and their arbiter."""
@@ -92,7 +99,8 @@ class CommandedGroup(ReplicatedQueueManager):
         self.plan = plan.manager
         self.name = plan.manager.name
         self._stack = ExitStack()
-        self._relays: list[Relay] = []
+        self._relays: dict[int, Relay] = {}
+        """By the port that they are before."""
         self._lock = threading.Lock()
         self._port = free_port()
         self._site = _HERE
@@ -116,12 +124,16 @@ class CommandedGroup(ReplicatedQueueManager):
             self._make_group()
         else:
             # A queue manager by itself is an instance as soon as it has a copy at another site.
-            self._instances[INSTANCES[0]] = self._new_instance(INSTANCES[0], 0.0, is_in_group=False)
-            self._create(self._instances[INSTANCES[0]], "-lla", "-p", str(self._port))
+            only = self._new_instance(INSTANCES[0], self.group.recovery_round_trip_ms, is_in_group=False)
+            self._instances[only.name] = only
+            self._create(only, "-lla", "-p", str(self._port))
         if self.group.has_recovery:
             self._make_other_site()
         for each in self._instances.values():
-            self._start_process(each)
+            self._set_up(each)
+            self._launch(each)
+        for each in self._instances.values():
+            self._wait_until_running(each)
         self.wait_for_leader(_COMMAND_SECONDS_MAX)
         self._define_objects()
         self.wait_until_in_sync()
@@ -139,7 +151,7 @@ class CommandedGroup(ReplicatedQueueManager):
             return port, port
         relay = Relay(port, round_trip_ms / 2)
         self._stack.callback(relay.close)
-        self._relays.append(relay)
+        self._relays[port] = relay
         return port, relay.port
 
     def _make_group(self) -> None:
@@ -159,7 +171,7 @@ class CommandedGroup(ReplicatedQueueManager):
         if kind is ArbiterKind.NONE:
             return ()
         if kind is ArbiterKind.ETCD:
-            started = etcd.start(self.root / "etcd")
+            started = etcd.start(self.root / "etcd", etcd.free_ports())
             self._stack.callback(started.end)
             return "--arbiter", f"etcd=http://{LOOPBACK}:{started.port}"
         shared = self.root / "arbiter"
@@ -167,32 +179,35 @@ class CommandedGroup(ReplicatedQueueManager):
         return "--arbiter", f"file={shared}"
 
     def _create(self, instance: _Instance, *options: str) -> None:
-        """Run crtmqm, and set what the plan and the distance want in qm.ini."""
         log = self.plan.log
         sizes = ("-lp", str(log.primary_files), "-ls", str(log.secondary_files), "-lf", str(log.file_pages))
         self._command(instance, "crtmqm", *options, *sizes, instance.typed)
+
+    def _set_up(self, instance: _Instance) -> None:
+        """Set what the plan and the distance want in qm.ini, as setmqini does. Raises PointFailed."""
+        path = self._directory(instance).ini
         # The user of the load exists nowhere else.
-        self._set(instance, "Security", "SecurityPolicy", "UserExternal")
-        for stanza, values in self.plan.stanzas.items():
-            for key, value in values.items():
-                self._set(instance, stanza, key, value)
-        if instance.data != self.root:
-            self._set(instance, "Replication", "Copies", str(self.group.copies))
-            acknowledgement = "Memory" if self.group.acknowledges_from_memory else "Disk"
-            self._set(instance, "Replication", "ReplicationAck", acknowledgement)
-            self._put_relays_between(instance)
-
-    def _set(self, instance: _Instance, stanza: str, key: str, value: str) -> None:
-        self._command(instance, "setmqini", "-m", instance.typed, "-s", stanza, "-k", key, "-v", value)
-
-    def _put_relays_between(self, own: _Instance) -> None:
-        """Let an instance reach the others through their relays: their addresses in its qm.ini are those."""
-        path = self._directory(own).ini
-        text = path.read_text(encoding="utf-8")
-        for each in self._instances.values():
-            if each is not own and each.reached_at != each.port:
-                text = text.replace(f"ReplicationAddress={LOOPBACK}({each.port})", f"ReplicationAddress={each.address}")
-        path.write_text(text, encoding="utf-8")
+        wanted = {"Security": {"SecurityPolicy": "UserExternal"}, **self.plan.stanzas}
+        wanted["Replication"] = {"ListenerAddress": instance.listener_address}
+        if instance.site == _THERE:
+            wanted["NativeHALocalInstance"] = {"LocalAddress": f"{LOOPBACK}({instance.port})"}
+        elif self.group.instances > 1:
+            acknowledgement = Acknowledgement.MEMORY if self.group.acknowledges_from_memory else Acknowledgement.DISK
+            wanted["Replication"] |= {"Copies": str(self.group.copies), "ReplicationAck": acknowledgement}
+        try:
+            ini = QueueManagerIni.read(path)
+            for stanza, values in wanted.items():
+                for key, value in values.items():
+                    ini.set_value(stanza, key, value)
+            text = ini.text()
+            # Others are reached through their relays.
+            for each in self._instances.values():
+                if each is not instance and each.reached_at != each.port:
+                    direct = f"ReplicationAddress={LOOPBACK}({each.port})"
+                    text = text.replace(direct, f"ReplicationAddress={each.address}")
+            QueueManagerIni(text).write(path)
+        except ConfigurationError as error:
+            raise PointFailed(f"qm.ini of instance {instance.name}: {error}") from None
 
     def _make_other_site(self) -> None:
         """Give every instance of this site a recovery group, and run the command that the first one prints for the
@@ -215,7 +230,6 @@ class CommandedGroup(ReplicatedQueueManager):
         words[words.index("-p") + 1] = str(port)
         data.mkdir(exist_ok=True)
         self._command(there, "crtdrsecondary", *words)
-        self._set(there, "NativeHALocalInstance", "LocalAddress", f"{LOOPBACK}({port})")
         self._instances[OTHER_SITE] = there
 
     def _define_objects(self) -> None:
@@ -232,10 +246,14 @@ class CommandedGroup(ReplicatedQueueManager):
         self._command(leader, "runmqsc", leader.typed, "-f", str(path))
 
     def _start_process(self, instance: _Instance) -> None:
-        """Start an instance in a process that ends with this one, and wait until it runs. Raises PointFailed."""
+        """Start an instance, and wait until it runs. Raises PointFailed."""
+        self._launch(instance)
+        self._wait_until_running(instance)
+
+    def _launch(self, instance: _Instance) -> None:
+        """Start an instance in a process that ends with this one."""
         program = [sys.executable, "-m", "ostler.cli.main", "strmqm", "--foreground", instance.typed]
-        output = self.root / f"{instance.name}.out"
-        with output.open("ab") as log:
+        with self._output(instance).open("ab") as log:
             # A process group of its own: control-C at the terminal is for this process.
             instance.process = subprocess.Popen(
                 ended_with_us(program),
@@ -246,12 +264,19 @@ class CommandedGroup(ReplicatedQueueManager):
                 process_group=0,
             )
         instance.is_wanted = True
+
+    def _wait_until_running(self, instance: _Instance) -> None:
+        """Raises PointFailed with the last lines of an instance that does not start."""
+        assert instance.process is not None
         deadline = time.monotonic() + _COMMAND_SECONDS_MAX
         while not self._process(instance):
             if instance.process.poll() is not None or time.monotonic() > deadline:
-                lines = output.read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
+                lines = self._output(instance).read_text(errors="replace").splitlines()[-_LINES_SHOWN:]
                 raise PointFailed(f"instance {instance.name} does not start: {' / '.join(lines) or 'it says nothing'}")
             time.sleep(_POLL_SECONDS)
+
+    def _output(self, instance: _Instance) -> Path:
+        return self.root / f"{instance.name}.out"
 
     def _environment(self, instance: _Instance) -> dict[str, str]:
         return {**os.environ, "OSTLER_DATA": str(instance.environment_data)}
@@ -278,11 +303,6 @@ class CommandedGroup(ReplicatedQueueManager):
             raise PointFailed(f"{' '.join(words)} ended with status {done.returncode}: {said}")
         return done.stdout
 
-    def _rows(self, instance: _Instance, *options: str) -> list[dict[str, str]]:
-        """Return the lines of dspmq, as fields by name."""
-        text = self._command(instance, "dspmq", "-m", instance.typed, "-o", "nativeha", *options)
-        return fields_of(text)
-
     def _directory(self, instance: _Instance) -> QueueManagerDirectory:
         return QueueManagerDirectory(instance.data, self.name)
 
@@ -294,16 +314,22 @@ class CommandedGroup(ReplicatedQueueManager):
     def _running(self) -> list[_Instance]:
         return [each for each in self._instances.values() if self._process(each)]
 
-    def _role(self, instance: _Instance) -> str:
-        """Return ROLE of an instance that runs; empty when it does not say."""
-        with contextlib.suppress(PointFailed):
-            return next((row["ROLE"] for row in self._rows(instance) if "ROLE" in row), "")
-        return ""
+    def _status(self, instance: _Instance) -> GroupStatus | None:
+        """Return the copies as an instance knows them; None when it does not run, or is about to start or end."""
+        try:
+            for answer in control(self._directory(instance), _REPLICATION, request="status"):
+                found = answer.get("replication")
+                if isinstance(found, dict):
+                    return decode_status(found)
+        except (NotRunningError, MQError, OSError):
+            return None
+        return None
 
     def _leading(self) -> _Instance:
         """Return the instance that leads, as the instances say. Raises PointFailed when none does."""
         for each in self._running():
-            if self._role(each) == _ACTIVE:
+            status = self._status(each)
+            if status is not None and status.role is InstanceRole.ACTIVE:
                 self._known_leader = each
                 return each
         self._known_leader = None
@@ -313,11 +339,11 @@ class CommandedGroup(ReplicatedQueueManager):
 
     @property
     def address(self) -> tuple[str, int]:
-        return LOOPBACK, self._port
+        return (self._known_leader or self._leading()).listener_address, self._port
 
     @property
     def addresses(self) -> Sequence[tuple[str, int]]:
-        return [self.address]
+        return [(each.listener_address, self._port) for each in self._instances.values()]
 
     @property
     def is_alive(self) -> bool:
@@ -325,7 +351,7 @@ class CommandedGroup(ReplicatedQueueManager):
 
     def watched(self) -> list[WatchedProcess]:
         leader = self.leader()
-        found = [WatchedProcess(LABORATORY, relay.pid) for relay in self._relays]
+        found = [WatchedProcess(LABORATORY, relay.pid) for relay in self._relays.values()]
         for each in self._instances.values():
             process = self._process(each)
             if process:
@@ -360,6 +386,16 @@ class CommandedGroup(ReplicatedQueueManager):
         gone = [each.name for each in self._instances.values() if each.is_wanted and not self._process(each)]
         return f"instance {', '.join(gone)} of queue manager {self.name} has ended" if gone else ""
 
+    def set_distances(self, round_trip_ms: float, recovery_round_trip_ms: float) -> None:
+        for each in self._instances.values():
+            is_near = each.site == _HERE and self.group.instances > 1
+            relay = self._relays.get(each.port)
+            if relay is not None:
+                try:
+                    relay.set_delay((round_trip_ms if is_near else recovery_round_trip_ms) / 2)
+                except RelayFailed as failure:
+                    raise PointFailed(f"the relay before instance {each.name}: {failure}") from None
+
     # -- for stories ---------------------------------------------------------------------------------------------------
 
     def leader(self) -> str:
@@ -384,6 +420,7 @@ class CommandedGroup(ReplicatedQueueManager):
         if is_new:
             shutil.rmtree(self._directory(own).path, ignore_errors=True)
             self._create(own, "-sxs")
+            self._set_up(own)
         self._start_process(own)
 
     def switch_over(self) -> None:
@@ -405,9 +442,10 @@ class CommandedGroup(ReplicatedQueueManager):
         behind: list[str] = []
         while time.monotonic() < deadline:
             leader = self._leading()
-            known = {row["INSTANCE"]: row for row in self._rows(leader, "-x") if "INSYNC" in row and "INSTANCE" in row}
-            wanted = [each.name for each in self._running() if each.site == self._site and each is not leader]
-            behind = [name for name in wanted if known.get(name, {}).get("INSYNC", "").lower() != "yes"]
+            status = self._status(leader)
+            in_sync = {each.name for each in status.instances if each.is_in_sync} if status is not None else set()
+            wanted = [each.name for each in self._running() if each.site == leader.site and each is not leader]
+            behind = [name for name in wanted if name not in in_sync]
             if not behind and self._is_recovery_in_sync(leader):
                 return
             time.sleep(_POLL_SECONDS)
@@ -419,11 +457,9 @@ class CommandedGroup(ReplicatedQueueManager):
 
     def _backlog(self, leader: _Instance) -> int:
         """Return the backlog of the recovery group in bytes; -1 while it is unknown."""
-        for row in self._rows(leader, "-g"):
-            if row.get("GRPNAME") in (_HERE, _THERE) and row["GRPNAME"] != leader.site and "BACKLOG" in row:
-                with contextlib.suppress(ValueError):
-                    return int(row["BACKLOG"]) * _KILOBYTE
-        return -1
+        status = self._status(leader)
+        found = [each.backlog_bytes for each in status.recovery_groups] if status is not None else []
+        return max(found, default=-1)
 
     def recovery_backlog_bytes(self) -> int:
         return max(self._backlog(self._leading()), 0)

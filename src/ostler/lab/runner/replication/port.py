@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -53,6 +53,16 @@ class GroupPlan:
     @property
     def all_instances(self) -> int:
         return self.instances + self.has_recovery
+
+    @property
+    def shape(self) -> GroupPlan:
+        """The plan that all have in common which differ in the length of their distances only: a running group can be
+        moved further away, but not be given a distance."""
+        return replace(
+            self,
+            round_trip_ms=min(self.round_trip_ms, 1.0),
+            recovery_round_trip_ms=min(self.recovery_round_trip_ms, 1.0),
+        )
 
 
 class ReplicatedQueueManager(ABC):
@@ -108,6 +118,10 @@ class ReplicatedQueueManager(ABC):
     @abstractmethod
     def describe_end(self) -> str:
         """Describe the end of an instance that should run."""
+
+    @abstractmethod
+    def set_distances(self, round_trip_ms: float, recovery_round_trip_ms: float) -> None:
+        """Change the distances of a group that was made with others. Those that it has none of stay so."""
 
     # -- for stories ---------------------------------------------------------------------------------------------------
 

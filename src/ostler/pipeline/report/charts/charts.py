@@ -78,9 +78,18 @@ class FittedCurve:
 
 
 @dataclass(frozen=True)
+class Moment:
+    """Something that happened at a place of the axis across: an upright line with its name."""
+
+    at: float
+    name: str
+
+
+@dataclass(frozen=True)
 class LineChart:
     """Lines with their axes. `sentence` says what the figures show. `backdrop` are lines of other panels: thin, grey,
-    without labels. A chart of details is not split into panels; of too many lines it shows some."""
+    without labels. A chart of details is not split into panels; of too many lines it shows some. `moments` are in
+    order."""
 
     title: str
     across: Axis
@@ -90,6 +99,7 @@ class LineChart:
     sentence: str = ""
     backdrop: tuple[ChartLine, ...] = ()
     is_detail: bool = False
+    moments: tuple[Moment, ...] = ()
 
 
 @dataclass(frozen=True)

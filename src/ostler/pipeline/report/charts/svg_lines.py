@@ -8,7 +8,7 @@ from dataclasses import replace
 from html import escape
 from typing import Final
 
-from ostler.pipeline.report.charts.charts import Axis, ChartLine, Dot, FittedCurve, LineChart
+from ostler.pipeline.report.charts.charts import Axis, ChartLine, Dot, FittedCurve, LineChart, Moment
 from ostler.pipeline.report.charts.labels import LINE_HEIGHT, PlacedLabel, label_column, text_pixels
 from ostler.pipeline.report.charts.scales import Scale, thinned, tick_text, ticks
 from ostler.pipeline.report.charts.svg_parts import (
@@ -55,6 +55,7 @@ def line_chart(chart: LineChart, anchor: str) -> str:
         heading(chart.title),
         *_up_axis(chart.up, up, left, right),
         *_across_axis(chart.across, across),
+        *_moments(chart.moments, across),
         *(_backdrop(line, across, up) for line in backdrop),
         *(_band(line, across, up) for line in lines),
         *(_curve(curve, across, up) for curve in chart.curves),
@@ -84,7 +85,8 @@ def _finite(dot: Dot) -> Dot:
 
 def _description(chart: LineChart, named: Sequence[ChartLine]) -> str:
     names = ", ".join(dict.fromkeys(line.name for line in named)) or "nothing measured"
-    return f"{chart.up.label} by {chart.across.label}: {names}. {chart.sentence}".rstrip()
+    happened = "".join(f" At {each.at:.1f}: {each.name}." for each in chart.moments)
+    return f"{chart.up.label} by {chart.across.label}: {names}.{happened} {chart.sentence}".rstrip()
 
 
 # -- axes --------------------------------------------------------------------------------------------------------------
@@ -115,6 +117,24 @@ def _across_axis(axis: Axis, scale: Scale) -> list[str]:
         parts.append(text(x, bottom + 17, tick_text(value, is_size=axis.is_size), "tick", "middle"))
     label = axis.label + (" (log)" if scale.is_log else " (not to scale)" if scale.marks else "")
     parts.append(text((scale.begin + scale.end) / 2, bottom + 37, label, "axis", "middle"))
+    return parts
+
+
+def _moments(moments: Sequence[Moment], scale: Scale) -> list[str]:
+    """Return upright lines. A name stands to the right of its line, or to the left where there is more room, and lower
+    than the one before where both would meet."""
+    parts: list[str] = []
+    ends: list[float] = []
+    for each in moments:
+        x = scale.at(each.at)
+        width = text_pixels(each.name, LABEL_SIZE)
+        is_left = x + width + 4 > scale.end
+        begin = x - width - 4 if is_left else x + 4
+        row = next((number for number, end in enumerate(ends) if end < begin), len(ends))
+        ends[row : row + 1] = [begin + width]
+        place = _TOP + 10 + row * LINE_HEIGHT
+        parts.append(rule(x, _TOP, x, _HEIGHT - _BOTTOM, "moment"))
+        parts.append(text(x - 4 if is_left else x + 4, place, each.name, "tick", "end" if is_left else "start"))
     return parts
 
 
