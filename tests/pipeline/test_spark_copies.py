@@ -26,6 +26,7 @@ from ostler.pipeline.report.html.document import Block, ReportTable
 from ostler.pipeline.report.reading import read_lake
 from ostler.pipeline.report.rows import Tables
 from ostler.pipeline.report.sections.copies import copies_table
+from ostler.pipeline.report.sections.failovers import failover_table
 from ostler.pipeline.report.time_figures import story_figure, time_figure
 from ostler.pipeline.run import run_pipeline
 from ostler.pipeline.steps.link_trips import SUBJECT
@@ -262,8 +263,19 @@ def test_a_failover_is_a_picture_with_the_time_in_which_nobody_led(context: Cont
     assert story_figure(context, HA, f"{HA}-1") is None
 
 
+def test_losses_and_switches_are_a_table(context: Context) -> None:
+    killed, ended = rows_of(failover_table(context, FAILOVER, f"{FAILOVER}-1"))
+    assert (killed["Without service, s"], ended["Without service, s"]) == (3.0, 0.3)
+    assert (killed["Lost"], killed["Clients"]) == (0.0, 8)
+    assert "Twice" not in killed, "nobody told it"
+    assert failover_table(context, HA, f"{HA}-1") is None
+
+
 def test_all_of_it_is_in_the_report(tables: Tables) -> None:
     text = render(tables)
-    for words in ("Copies in HA2", "Link round trips", "Followers to leader", "every step over time"):
+    for words in (
+        *("Copies in HA2", "Link round trips", "Followers to leader", "every step over time"),
+        *("Losses and switches in", "leader killed"),
+    ):
         assert words in text, words
     assert "acknowledged messages lost" in text

@@ -12,3 +12,15 @@ from typing import Final
 MOMENT: Final = "moment"
 TENTH: Final = "tenth"
 TENTHS_PER_SECOND: Final = 10
+
+# Results of such a window.
+NO_SERVICE: Final = "time without service, seconds"
+LEADS: Final = "seconds until another instance leads"
+IN_SYNC: Final = "seconds until in sync again"
+SWITCHED: Final = "seconds of the switch"
+SWITCHED_BACK: Final = "seconds of the switch back"
+NOT_SENT: Final = "bytes not sent at the switch"
+LOST: Final = "acknowledged messages lost"
+DOUBLED: Final = "messages got twice"
+IN_DOUBT: Final = "puts in doubt"
+TIMES: Final = (NO_SERVICE, LEADS, IN_SYNC, SWITCHED, SWITCHED_BACK)

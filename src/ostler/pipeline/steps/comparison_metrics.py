@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ostler.lab.store.courses import TIMES
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.steps.contestants import known_driver
 from ostler.pipeline.steps.curves import CURVE_KEY, main_points
@@ -49,14 +50,6 @@ METRICS: Final = (
     ComparedMetric(MESSAGES, "message_rate", True, True, is_published=True),
     ComparedMetric(PUBLICATIONS, "put_rate", True, True, is_published=True),
 )
-STORY_TIMES: Final = (
-    "time without service, seconds",
-    "seconds until another instance leads",
-    "seconds until in sync again",
-    "seconds of the switch",
-    "seconds of the switch back",
-)
-"""Results of scenarios in which an instance or a site is lost."""
 _SECOND_NS: Final = 1_000_000_000
 _EACH_ONE: Final = ("memory per channel, bytes", "memory per connection, bytes")
 _LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
@@ -139,7 +132,7 @@ def clients_within_second(measured: DataFrame, steps: DataFrame) -> DataFrame:
 def story_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
     """Return times of failovers and switches as metrics, from results of experiments and their phases."""
     found = (
-        results.filter(F.col("name").isin(*STORY_TIMES))
+        results.filter(F.col("name").isin(*TIMES))
         .drop("series", "scenario")
         .join(_windows(phases), ["run", "contestant", "step"])
         .join(contestants.select("run", "contestant", "kind"), ["run", "contestant"])

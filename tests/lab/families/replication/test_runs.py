@@ -12,7 +12,6 @@ from tests.lab.families.replication.restarting_group import RestartingGroup
 from tests.lab.runner.simulated_experiment import HeardView
 
 from ostler.lab.families.replication import numbered_clients as clients
-from ostler.lab.families.replication import stories
 from ostler.lab.families.replication.failover import FailoverExperiment
 from ostler.lab.families.replication.replicated_loads import BACKLOG, CopiesExperiment, ReplicationExperiment
 from ostler.lab.load.drivers.probe_drivers import COMMIT
@@ -22,7 +21,18 @@ from ostler.lab.runner.replication.by_commands import start_group
 from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager
 from ostler.lab.runner.runner import MakeExperiment, run_scenario
 from ostler.lab.scenarios.loader import catalogue
-from ostler.lab.store.courses import MOMENT, TENTH
+from ostler.lab.store.courses import (
+    DOUBLED,
+    IN_SYNC,
+    LEADS,
+    LOST,
+    MOMENT,
+    NO_SERVICE,
+    NOT_SENT,
+    SWITCHED,
+    SWITCHED_BACK,
+    TENTH,
+)
 from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import MeasuredPoint, measured_points
 from ostler.lab.store.roles import FOLLOWER, LEADER, PROBE, QUEUE_MANAGER, role_at
@@ -70,11 +80,11 @@ def test_the_loss_of_the_leader_under_load(tmp_path: Path) -> None:
     found, (point,), _ = run(tmp_path, "ha-failover", make, **chosen)
     told = figures(found)
     assert told[clients.ACKNOWLEDGED] > 50
-    assert (told[clients.LOST], told[clients.DOUBLED], told[clients.UNKNOWN]) == (0, 0, 0)
+    assert (told[LOST], told[DOUBLED], told[clients.UNKNOWN]) == (0, 0, 0)
     assert told[clients.RECONNECTIONS] >= 6, "each producer and each consumer"
     # The next leader has to be started, so that nothing is acknowledged for a while; but not for longer than that.
-    assert 0.01 < told[clients.NO_SERVICE] <= told[stories.LEADS] + 1.5
-    assert stories.IN_SYNC in told
+    assert 0.01 < told[NO_SERVICE] <= told[LEADS] + 1.5
+    assert IN_SYNC in told
     assert started.groups[0].done == ["kill alpha", "start alpha", "in sync"]
     assert point.operations["put"].failed > 0, "clients that found nobody"
     seconds = {row["second"] for row in found.table("operation").to_pylist() if row["operation"] == "put"}
@@ -86,7 +96,7 @@ def test_the_loss_of_the_leader_under_load(tmp_path: Path) -> None:
     assert set(moments) == {"leader killed", "another leads", "started again", "in sync"}
     assert 1.3 <= moments["leader killed"] < moments["another leads"] <= moments["started again"]
     nobody = sum(row["value"] == 0 for row in course)
-    assert nobody >= int(told[clients.NO_SERVICE] * 10) - 1, "the gap is in the course"
+    assert nobody >= int(told[NO_SERVICE] * 10) - 1, "the gap is in the course"
 
 
 @pytest.mark.slow
@@ -95,7 +105,7 @@ def test_a_leader_that_ends_in_good_order(tmp_path: Path) -> None:
     chosen = {"clients": "2", "event": "ended in good order", "instances": "2", "arbiter": "file"}
     found, _, _ = run(tmp_path, "ha-failover", partial(FailoverExperiment, start=started), **chosen)
     told = figures(found)
-    assert (told[clients.LOST], told[clients.DOUBLED]) == (0, 0)
+    assert (told[LOST], told[DOUBLED]) == (0, 0)
     assert started.groups[0].done == ["switch over", "start alpha", "in sync"]
 
 
@@ -107,7 +117,7 @@ def test_an_instance_that_comes_back(tmp_path: Path) -> None:
     assert len(points) == 2
     assert started.groups[0].done == ["kill beta", "start beta anew", "in sync"]
     assert started.groups[1].done == ["kill alpha", "start alpha", "in sync"]
-    lost = [row["value"] for row in found.table("statistic").to_pylist() if row["name"] == clients.LOST]
+    lost = [row["value"] for row in found.table("statistic").to_pylist() if row["name"] == LOST]
     assert lost == [0.0, 0.0]
 
 
@@ -120,8 +130,8 @@ def test_the_other_site_takes_over(tmp_path: Path) -> None:
     assert planned == ["planned switch", "in sync", "planned switch"]
     assert lost == ["kill alpha", "unplanned switch"]
     told = figures(found)
-    assert told[stories.NOT_SENT] == 4096
-    assert {stories.SWITCHED, stories.SWITCHED_BACK} <= set(told)
+    assert told[NOT_SENT] == 4096
+    assert {SWITCHED, SWITCHED_BACK} <= set(told)
     assert not [each for each in view.notes if "are lost" in each]
 
 

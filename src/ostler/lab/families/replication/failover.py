@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from ostler.lab.families.replication.numbered_clients import LOST, NumberedClients
+from ostler.lab.families.replication.numbered_clients import NumberedClients
 from ostler.lab.families.replication.replicated_loads import group_text
 from ostler.lab.families.replication.stories import Story, metrics_text, story_of
 from ostler.lab.families.task_process import TaskProcess
@@ -34,7 +34,7 @@ from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.model import Deviation
 from ostler.lab.scenarios.steps import Step
-from ostler.lab.store.courses import MOMENT
+from ostler.lab.store.courses import LOST, MOMENT
 
 OSTLER: Final = Contestant(
     "Ostler",

@@ -21,15 +21,11 @@ from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import GET, PUT, Metric, PointFailed
 from ostler.lab.runner.queue_managers.plan import CHANNEL
-from ostler.lab.store.courses import TENTH
+from ostler.lab.store.courses import DOUBLED, IN_DOUBT, LOST, NO_SERVICE, TENTH
 from ostler.model.errors import MQError
 
 QUEUE: Final = "LAB.REQUEST.0"
-NO_SERVICE: Final = "time without service, seconds"
-LOST: Final = "acknowledged messages lost"
-DOUBLED: Final = "messages got twice"
 UNKNOWN: Final = "messages got that nobody put"
-IN_DOUBT: Final = "puts in doubt"
 GETS_IN_DOUBT: Final = "gets in doubt"
 ACKNOWLEDGED: Final = "puts acknowledged"
 RECONNECTIONS: Final = "reconnections"

@@ -18,14 +18,10 @@ from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_command
 from ostler.lab.runner.replication.port import IN_SYNC_SECONDS_MAX, ArbiterKind, GroupPlan, ReplicatedQueueManager
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
+from ostler.lab.store.courses import IN_SYNC, LEADS, NOT_SENT, SWITCHED, SWITCHED_BACK
 
 EVENT: Final = "event"
 AWAY: Final = "away_seconds"
-LEADS: Final = "seconds until another instance leads"
-IN_SYNC: Final = "seconds until in sync again"
-SWITCHED: Final = "seconds of the switch"
-SWITCHED_BACK: Final = "seconds of the switch back"
-NOT_SENT: Final = "bytes not sent at the switch"
 # Moments in the course of a window.
 ANOTHER_LEADS: Final = "another leads"
 BACK_IN_SYNC: Final = "in sync"

@@ -52,6 +52,7 @@ from ostler.pipeline.report.html.document import (
 from ostler.pipeline.report.rows import LIMIT, UNKNOWN, PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.copies import copies_table
+from ostler.pipeline.report.sections.failovers import failover_table
 from ostler.pipeline.report.sections.operations import operation_table
 from ostler.pipeline.report.sections.results import result_table
 from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
@@ -118,6 +119,9 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     copies = copies_table(context, name, run)
     if copies is not None:
         blocks.append(copies)
+    failovers = failover_table(context, name, run)
+    if failovers is not None:
+        blocks.append(failovers)
     batches = channel_table(context, name, run)
     if batches is not None:
         blocks.append(batches)
