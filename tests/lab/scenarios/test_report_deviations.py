@@ -55,6 +55,11 @@ def test_the_report_of_zos_had_accounting_switched_on() -> None:
         ("display-tpstatus-1m", "dead-letter queue"),
         ("pubsub-1n-np", "no Java programs"),
         ("pubsub-1n-pm", "fewer than five messages"),
+        ("appl-ha1", "processes of this machine"),
+        ("appl-hadr2", "circular log"),
+        ("appl-ha2-latency", "relay that delays every byte"),
+        ("appl-generation-comparison", "processes of this machine"),
+        ("ha-failover", "processes of this machine"),
     ],
 )
 def test_what_cannot_be_as_in_the_report_is_declared(name: str, words: str) -> None:

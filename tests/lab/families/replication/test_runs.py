@@ -3,6 +3,7 @@ limits, with short windows. The group is one that starts again, so that nothing 
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +12,15 @@ import pytest
 from tests.lab.families.replication.restarting_group import RestartingGroup
 from tests.lab.runner.simulated_experiment import HeardView
 
+from ostler.client.api.connection import connect
+from ostler.client.api.message import Message
 from ostler.lab.families.replication import numbered_clients as clients
 from ostler.lab.families.replication.failover import FailoverExperiment
 from ostler.lab.families.replication.replicated_loads import BACKLOG, CopiesExperiment, ReplicationExperiment
 from ostler.lab.load.drivers.probe_drivers import COMMIT
 from ostler.lab.runner.contract import QUICK, PointFailed
 from ostler.lab.runner.limits import FORCES, REPLICATED_FORCES
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan, pair_commands
 from ostler.lab.runner.replication.by_commands import start_group
 from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager
 from ostler.lab.runner.runner import MakeExperiment, run_scenario
@@ -35,7 +39,7 @@ from ostler.lab.store.courses import (
 )
 from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import MeasuredPoint, measured_points
-from ostler.lab.store.roles import FOLLOWER, LEADER, PROBE, QUEUE_MANAGER, role_at
+from ostler.lab.store.roles import FOLLOWER, LABORATORY, LEADER, PROBE, QUEUE_MANAGER, role_at
 from ostler.lab.store.run_reader import StoredRun, read_run
 
 SETTINGS = replace(
@@ -192,16 +196,30 @@ def test_contestants_with_other_copies_take_turns_and_stay(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_pair_made_by_commands(tmp_path: Path) -> None:
-    """The same commands that an administrator uses."""
-    group = start_group(tmp_path / "group", GroupPlan())
+    """The same commands that an administrator uses, with a relay between the instances."""
+    plan = GroupPlan(QueueManagerPlan(commands=pair_commands(1)), round_trip_ms=1)
+    group = start_group(tmp_path / "group", plan)
     try:
         first = group.leader()
         assert len(group.followers()) == 1
+        assert group.address in group.addresses
         group.kill(first)
-        assert group.wait_for_leader(60, other_than=first) != first
+        second = group.wait_for_leader(60, other_than=first)
+        assert second != first
         group.start(first)
         group.wait_until_in_sync()
+        assert group.address == group.addresses[1], "each listens at an address of its own"
         assert {each.name for each in group.metrics()} >= {"puts", "forces"}
+        roles = [each.role for each in group.watched()]
+        assert sorted(roles) == sorted(
+            [LABORATORY, LABORATORY, role_at(QUEUE_MANAGER, FOLLOWER), role_at(QUEUE_MANAGER, LEADER)]
+        )
+        group.set_distances(80, 0)
+        names = ",".join(f"{host}({port})" for host, port in group.addresses)
+        with connect(group.name, names, channel=CHANNEL) as connection, connection.open(clients.QUEUE, "w") as queue:
+            began = time.perf_counter()
+            queue.put(Message(b"far", persistent=True), syncpoint=False)
+            assert time.perf_counter() - began >= 0.08, "it waits for the other instance"
         with pytest.raises(PointFailed):
             group.wait_for_leader(0.1, other_than=group.leader())
     finally:

@@ -32,7 +32,6 @@ from ostler.lab.runner.contract import (
 from ostler.lab.runner.replication.by_commands import start_group
 from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager, StartGroup
 from ostler.lab.sampling.process_sampler import WatchedProcess
-from ostler.lab.scenarios.model import Deviation
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.courses import LOST, MOMENT
 
@@ -155,11 +154,6 @@ class FailoverExperiment(Experiment):
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
-
-    @property
-    def deviations(self) -> Sequence[Deviation]:
-        what = "All instances are processes of this machine, and a loss is that of a process"
-        return [Deviation(what, "There is one machine; what the kernel has written is not lost with a process.")]
 
     @property
     def configuration(self) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from typing import Final
 from ostler.lab.families.load_experiment import VERB_BY_VERB, LoadExperiment, OstlerContestant
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.ready_loads import AnyLoad, ReadyOstlerLoad, open_load
-from ostler.lab.families.replication.points import ReplicatedPoint, Replication, replicated_point
+from ostler.lab.families.replication.points import ReplicatedPoint, replicated_point
 from ostler.lab.families.set_up import run_descriptions
 from ostler.lab.families.task import RESULT
 from ostler.lab.load.timeline import Timeline
@@ -35,7 +35,6 @@ from ostler.lab.runner.limits import REPLICATED_FORCES
 from ostler.lab.runner.queue_managers.loaded_manager import LoadedManager
 from ostler.lab.runner.replication.by_commands import start_group
 from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager, StartGroup
-from ostler.lab.scenarios.model import Deviation
 
 ALONE: Final = OstlerContestant(WITHOUT_COPIES)
 FROM_MEMORY: Final = OstlerContestant("Ostler, acknowledged in memory")
@@ -117,26 +116,6 @@ class ReplicationExperiment(LoadExperiment):
     def _copy_round_trip_ms(self, point: LoadPoint) -> float:
         found = self._point(point)
         return found.added_latency_ms if found.replication.is_synchronous else 0.0
-
-    @property
-    def deviations(self) -> Sequence[Deviation]:
-        if all(self._point(point).replication is Replication.NONE for point in self._points.values()):
-            return super().deviations
-        found = [
-            Deviation(
-                "All instances are processes of this machine, which share its cores and its disk, as drivers do",
-                "There is one machine; the limit beside the figures forces in two processes as well.",
-            ),
-            Deviation(
-                "The log of an instance is linear with automatic management (LogType=REPLICATED)",
-                "Copies are made of the log, as Native HA does; the appliance copies blocks of its disk, and has a "
-                "circular log.",
-            ),
-        ]
-        if any(self._point(point).added_latency_ms for point in self._points.values()):
-            what = "Distance is a relay that delays every byte by half of the stated round trip, each way"
-            found.append(Deviation(what, "The report delayed in the network layer of both appliances."))
-        return [*super().deviations, *found]
 
     def _configuration_texts(self, point: LoadPoint) -> Mapping[str, str]:
         texts = dict(run_descriptions.manager_texts(point))
