@@ -240,7 +240,7 @@ def _settings(arguments: argparse.Namespace, windows: Windows | None) -> Setting
     return replace(
         usual,
         libraries=not arguments.no_libraries,
-        limits=not arguments.no_limits,
+        limits=usual.limits and not arguments.no_limits,
         accounting=arguments.accounting,
         **{name: value for name, value in given.items() if value is not None},
     )
