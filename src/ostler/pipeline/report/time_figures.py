@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from ostler.lab.store.courses import MOMENT, TENTH, TENTHS_PER_SECOND
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Chart, LineChart, Moment
-from ostler.pipeline.report.charts.curves import middle, series_words
+from ostler.pipeline.report.charts.curves import middle, parameter_words, series_parts
 from ostler.pipeline.report.charts.over_time import TimeValue, time_chart
 from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.styles import contestant_order
@@ -72,11 +72,16 @@ def story_figure(context: Context, name: str, run: str) -> ReportFigure | None:
     for point in context.points_of[run]:
         if point.contestant == main:
             steps[point.step].append(point)
+    series = [series_parts(points[0].series) for points in steps.values()]
+    constant = (
+        {name for name in series[0] if len({each.get(name) for each in series}) == 1} if len(series) > 1 else set()
+    )
     drawn: list[LineChart] = []
     left_out = 0
     for _, points in sorted(steps.items()):
         typical = _typical(points)
-        chart = _story_chart(context.courses_of.get((run, main, typical.step, typical.repetition), []), typical)
+        rows = context.courses_of.get((run, main, typical.step, typical.repetition), [])
+        chart = _story_chart(rows, typical, constant)
         if chart is not None and len(drawn) < _STORIES_MAX:
             drawn.append(chart)
         elif chart is not None:
@@ -86,23 +91,26 @@ def story_figure(context: Context, name: str, run: str) -> ReportFigure | None:
     top = max(dot.y for chart in drawn for line in chart.lines for dot in line.dots)
     same = [replace(chart, up=replace(chart.up, is_log=False, domain=(top,))) for chart in drawn]
     rest = f" {numbers.count(left_out, 'step')} more are in the tables." if left_out else ""
+    words = ", ".join(parameter_words(name, series[0][name]) for name in series[0] if name in constant)
+    common = f" Everywhere: {words}." if words else ""
     note: tuple[Inline, ...] = (
-        f"One repetition of each step, that with the median rate, in tenths of a second.{rest} Run ",
+        f"One repetition of each step, that with the median rate, in tenths of a second.{rest}{common} Run ",
         context.report.run(run),
         ".",
     )
     return context.report.figure(f"{context.title(name)}: every step over time", same, [run], note)
 
 
-def _story_chart(rows: Sequence[CourseRow], point: PointRow) -> LineChart | None:
+def _story_chart(rows: Sequence[CourseRow], point: PointRow, constant: Set[str]) -> LineChart | None:
+    """Return a chart of one window. Its title has the parameters that are not the same in all windows."""
     tenths = [row for row in rows if row.kind == TENTH]
     if len(tenths) < _MOMENTS_LEAST:
         return None
     word = operations_word(point.operation)
     values = [TimeValue(row.at, row.rate, point.contestant) for row in tenths]
-    words = series_words(point.series)
-    chart = time_chart(", ".join(filter(None, (words, numbers.count(point.clients, "client")))), f"{word} a second",
-                       values, f"{word}/s")  # fmt: skip
+    varied = [parameter_words(*each) for each in series_parts(point.series).items() if each[0] not in constant]
+    title = ", ".join((*varied, numbers.count(point.clients, "client")))
+    chart = time_chart(title, f"{word} a second", values, f"{word}/s")
     if chart is None:
         return None
     # What happened behind the window has no place in it.

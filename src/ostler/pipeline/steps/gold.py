@@ -32,9 +32,9 @@ from ostler.pipeline.live.live import live_costs
 from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics, story_metrics
 from ostler.pipeline.steps.comparisons import comparisons
 from ostler.pipeline.steps.costs import costs
-from ostler.pipeline.steps.courses import courses
 from ostler.pipeline.steps.curves import curve_steps, steps_of_curves
 from ostler.pipeline.steps.figure_matches import figure_matches
+from ostler.pipeline.steps.over_time import courses
 from ostler.pipeline.steps.peaks import peaks
 from ostler.pipeline.steps.predictions import predictions
 from ostler.pipeline.steps.results import results

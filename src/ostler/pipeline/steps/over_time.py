@@ -1,4 +1,5 @@
-"""Measured windows over time: rate, response time, processors and disk, in slices of whole seconds."""
+"""Measured windows over time: rate, response time, processors and disk, in slices of whole seconds; and where something
+happens within a window, its moments, and the rate in tenths of a second."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ostler.lab.store.courses import MOMENT, TENTH, TENTHS_PER_SECOND
 from ostler.lab.store.roles import DRIVER
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.lake.spark_schemas import as_table
-from ostler.pipeline.lake.tables import SECOND
+from ostler.pipeline.lake.tables import COURSE, SECOND
 from ostler.pipeline.steps.curves import main_points
 from ostler.pipeline.steps.histograms import merge_histograms, percentile_buckets, percentile_ns
 from ostler.pipeline.steps.points import BROKER_ROLES, BUSY, IDLE, KEY, role_kind
@@ -53,6 +55,22 @@ def over_time(points: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
             }
         ),
         SECOND,
+    )
+
+
+def courses(statistics: DataFrame, runs: DataFrame) -> DataFrame:
+    """Return the table of courses, from named metrics of bronze."""
+    is_tenth = F.col("source") == TENTH
+    found = statistics.filter(F.col("source").isin(MOMENT, TENTH) & (F.col("phase") == MEASURED))
+    return as_table(
+        found.join(runs.select("run", "scenario"), "run").withColumns(
+            {
+                "kind": F.col("source"),
+                "at": F.when(is_tenth, F.col("position") / TENTHS_PER_SECOND).otherwise(F.col("value")),
+                "rate": F.when(is_tenth, F.col("value") * TENTHS_PER_SECOND),
+            }
+        ),
+        COURSE,
     )
 
 

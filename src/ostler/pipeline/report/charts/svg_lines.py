@@ -123,7 +123,8 @@ def _across_axis(axis: Axis, scale: Scale) -> list[str]:
 def _moments(moments: Sequence[Moment], scale: Scale) -> list[str]:
     """Return upright lines. A name stands to the right of its line, or to the left where there is more room, and lower
     than the one before where both would meet."""
-    parts: list[str] = []
+    lines: list[str] = []
+    names: list[str] = []
     ends: list[float] = []
     for each in moments:
         x = scale.at(each.at)
@@ -133,9 +134,9 @@ def _moments(moments: Sequence[Moment], scale: Scale) -> list[str]:
         row = next((number for number, end in enumerate(ends) if end < begin), len(ends))
         ends[row : row + 1] = [begin + width]
         place = _TOP + 10 + row * LINE_HEIGHT
-        parts.append(rule(x, _TOP, x, _HEIGHT - _BOTTOM, "moment"))
-        parts.append(text(x - 4 if is_left else x + 4, place, each.name, "tick", "end" if is_left else "start"))
-    return parts
+        lines.append(rule(x, _TOP, x, _HEIGHT - _BOTTOM, "moment"))
+        names.append(text(x - 4 if is_left else x + 4, place, each.name, "tick name", "end" if is_left else "start"))
+    return [*lines, *names]
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
