@@ -39,7 +39,7 @@ from ostler.lab.store.courses import (
 )
 from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import MeasuredPoint, measured_points
-from ostler.lab.store.roles import FOLLOWER, LABORATORY, LEADER, PROBE, QUEUE_MANAGER, role_at
+from ostler.lab.store.roles import FOLLOWER, LABORATORY, LEADER, PROBE, QUEUE_MANAGER, RECOVERY, role_at
 from ostler.lab.store.run_reader import StoredRun, read_run
 
 SETTINGS = replace(
@@ -224,3 +224,31 @@ def test_a_pair_made_by_commands(tmp_path: Path) -> None:
             group.wait_for_leader(0.1, other_than=group.leader())
     finally:
         group.end()
+
+
+@pytest.mark.slow
+def test_a_recovery_site_made_by_commands(tmp_path: Path) -> None:
+    plan = GroupPlan(QueueManagerPlan(commands=pair_commands(1)), instances=1, copies=1, has_recovery=True)
+    group = start_group(tmp_path / "group", plan)
+    try:
+        first, here = group.leader(), group.address
+        assert group.recovery_backlog_bytes() == 0
+        roles = {each.role for each in group.watched()}
+        assert roles == {role_at(QUEUE_MANAGER, LEADER), role_at(QUEUE_MANAGER, RECOVERY)}
+        group.switch_to_other_site(is_planned=True)
+        assert group.wait_for_leader(60, other_than=first) != first
+        assert group.address != here
+        assert group.address in group.addresses
+    finally:
+        group.end()
+
+
+@pytest.mark.slow
+def test_a_failover_of_real_instances(tmp_path: Path) -> None:
+    chosen = {"clients": "2", "event": "killed", "instances": "2", "arbiter": "file"}
+    found, (point,), _ = run(tmp_path, "ha-failover", FailoverExperiment, **chosen)
+    told = figures(found)
+    assert told[clients.ACKNOWLEDGED] > 20
+    assert (told[LOST], told[DOUBLED], told[clients.UNKNOWN]) == (0, 0, 0)
+    assert {LEADS, IN_SYNC, NO_SERVICE} <= set(told)
+    assert {role_at(QUEUE_MANAGER, LEADER), role_at(QUEUE_MANAGER, FOLLOWER)} <= set(point.cpu_us)
