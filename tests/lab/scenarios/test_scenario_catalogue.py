@@ -103,7 +103,6 @@ def test_what_the_product_has_features_for_lacks_at_most_its_driver(name: str) -
         ("pubsub-1n-cluster2-np", "clusters"),
         ("zos-clus-bind-on-open", "clusters"),
         ("sq-1qm-pm-in", "queue-sharing groups"),
-        ("appl-dr1", "replication"),
         ("zos-trace-chinit", "tracing"),
     ],
 )
