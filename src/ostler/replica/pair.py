@@ -9,6 +9,8 @@ pedigrees of which neither is a beginning of the other, or two leaders with some
     link     own        partner     logs                decision
     up       any        any         fork                Partitioned: the side that leads goes on, of two leaders the
                                                         preferred one; the other STOPs
+    silent   any        ?           were a fork         Partitioned: who leads goes on, the preferred one after the
+                                                        timeout; the other STOPs
     up       leads      leads       own is a beginning  FOLLOW: it has nothing of its own
     up       leads      leads       own goes further    LEAD: the partner follows
     up       leads      leads       same                the preferred side leads, the other follows
@@ -27,6 +29,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, final
+
+from ostler.replica.pedigree import Pedigree, RelationKind
 
 LEAD: Final = "lead"
 FOLLOW: Final = "follow"
@@ -77,6 +81,34 @@ class PairDecision:
     """Replies need this copy only."""
 
 
+def compare_logs(own: Pedigree, own_group_lsn: int, partner: Pedigree, partner_group_lsn: int) -> tuple[str, int]:
+    """Return what one's own log is to the partner's (SAME, PREFIX, EXTENDS, FORK), and up to where both are the same.
+
+    Bytes behind a fork count only when somebody was told of them, that is up to the group LSN of their copy. A tail
+    that nobody was told of is dropped when its copy follows. Of two such tails the later one is kept.
+    """
+    own, partner = _without_empty_lives(own), _without_empty_lives(partner)
+    relation = own.relation(partner)
+    fork = relation.lsn
+    if relation.kind is not RelationKind.FORK:
+        return relation.kind.value, fork
+    if own_group_lsn > fork and partner_group_lsn > fork:
+        return FORK, fork
+    if own_group_lsn > fork:
+        return EXTENDS, fork
+    if partner_group_lsn > fork:
+        return PREFIX, fork
+    return (EXTENDS if own.is_ahead_of(partner) else PREFIX), fork
+
+
+def _without_empty_lives(pedigree: Pedigree) -> Pedigree:
+    """Return a pedigree without lives that have written nothing: they are no difference."""
+    kept = list(pedigree.lives)
+    while len(kept) > 1 and kept[-1].start_lsn >= pedigree.end_lsn:
+        kept.pop()
+    return Pedigree(kept, pedigree.end_lsn)
+
+
 def decide_pair(now: PairSituation) -> PairDecision:
     """Decide for one side. A decision with the status Partitioned is to be noted on disk before it is acted on."""
     if now.is_partitioned or (now.partner_is_linked and now.relation == FORK):
@@ -94,6 +126,8 @@ def _decide_partitioned(now: PairSituation) -> PairDecision:
         goes_on = now.is_preferred
     else:
         goes_on = now.is_leading or now.is_preferred
+        if goes_on and not now.is_leading and now.silent_seconds < now.timeout_seconds:
+            return PairDecision(WAIT, PARTITIONED, "the partner is silent, but not for long")
     return PairDecision(LEAD if goes_on else STOP, PARTITIONED, reason, may_acknowledge_alone=goes_on)
 
 

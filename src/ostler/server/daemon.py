@@ -230,9 +230,13 @@ class Daemon:
     ) -> tuple[QueueManager, ServerProtocol] | None:
         """Follow until this instance is elected, then start the queue manager. None: a request to end came first."""
         from ostler.server.replica.empty_instance import is_empty
-        from ostler.server.replica.instance import EmptyParts, InstanceParts, check_can_run
+        from ostler.server.replica.instance import EmptyParts, InstanceParts, check_can_run, set_data_aside
 
         check_can_run(manager, section)
+        aside = set_data_aside(manager, section)
+        if aside is not None:
+            self._open_log_of_replica(manager)
+            self._log(f"AMQ3285W: The data of this instance of {manager.name} are set aside in {aside}.")
         if is_empty(self._directory.path) and not self._take_first_log(EmptyParts(manager, section, self._log)):
             return None
         parts = self._parts = InstanceParts(manager, section, self._log)
@@ -266,11 +270,14 @@ class Daemon:
 
     def _open_standby(self, manager: QueueManager, parts: EmptyParts | InstanceParts) -> StandbySocket:
         """Show the state of an instance that does not lead, and answer commands."""
+        self._open_log_of_replica(manager)
+        self._note_state(ManagerState.REPLICA)
+        return parts.open_socket(self._request_end_of_replica, self._record.started, self._record.version)
+
+    def _open_log_of_replica(self, manager: QueueManager) -> None:
         if self.error_log is None:
             self.error_log = open_error_log(self._directory, self._echo)
             manager.notices = Notices(self.error_log, manager.notices)
-        self._note_state(ManagerState.REPLICA)
-        return parts.open_socket(self._request_end_of_replica, self._record.started, self._record.version)
 
     def _take_first_log(self, parts: EmptyParts) -> bool:
         """Wait until a leader was heard, and create the log. False: a request to end came first."""
@@ -295,6 +302,11 @@ class Daemon:
         """End an instance that follows: it was asked to end, or its copy has failed."""
         if request is None:
             why = parts.agent.failure or parts.agent.deposed
+            if parts.is_set_aside():
+                self._log(f"AMQ3285W: {why}.")
+                parts.close("its data are set aside")
+                self._restart()
+                os._exit(_UNEXPECTED)
             self._log(f"AMQ7017S: This instance of {self._directory.name} cannot follow any more: {why}.")
             self.exit_status = _UNEXPECTED
         else:

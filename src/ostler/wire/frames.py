@@ -77,6 +77,7 @@ BASE_MESSAGES: Final = 58
 BASE_END: Final = 59
 FETCH: Final = 60
 SIDE_FILE: Final = 61
+PAIR_STATE: Final = 62
 REPLY: Final = 0x80
 
 TYPE_NAMES: Final = {
@@ -130,6 +131,7 @@ TYPE_NAMES: Final = {
     BASE_END: "BASE_END",
     FETCH: "FETCH",
     SIDE_FILE: "SIDE_FILE",
+    PAIR_STATE: "PAIR_STATE",
 }
 
 MORE: Final = 1

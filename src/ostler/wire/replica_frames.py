@@ -13,6 +13,7 @@
     BASE_END          the base is whole; the log goes on from its restart LSN
     FETCH             asks for a range of the log, or for a message; the reply has a part of it
     SIDE_FILE         a file that is not in the log
+    PAIR_STATE        what an instance of a pair without arbiter tells the other one; the reply is the other's own
 
 They have the header of all frames (`frames.py`), with conversation 0. HEARTBEAT and FAREWELL are those of channels.
 Every frame of a leader has its term, so that one that was deposed is told from the one that leads. All sizes are
@@ -37,6 +38,7 @@ from ostler.wire.frames import (
     FETCH,
     HEADER_BYTES,
     MAGIC,
+    PAIR_STATE,
     REPLICA_CONTROL,
     REPLICA_HELLO,
     REPLICA_LIFE,
@@ -85,6 +87,14 @@ ACK_FLAGS_MAX: Final = 3
 # Of a FETCH.
 FETCH_LOG: Final = 1
 FETCH_MESSAGE: Final = 2
+
+# Of a PAIR_STATE.
+PAIR_LEADS: Final = 1
+PAIR_RESIGNED: Final = 2
+PAIR_PARTITIONED: Final = 4
+PAIR_RESOLVED: Final = 8
+PAIR_FLAGS_MAX: Final = 15
+_PAIR_MEMBERS_MAX: Final = 2
 
 IDENTITY_BYTES: Final = 16
 SETTINGS_BYTES: Final = 32
@@ -428,6 +438,106 @@ class SideFile(ReplicaFrame):
         return frame(SIDE_FILE, 0, 0, writer.getvalue())
 
 
+@final
+class PairState(ReplicaFrame):
+    """PAIR_STATE: an instance of a pair without arbiter, as it describes itself."""
+
+    def __init__(self) -> None:
+        self.version: i64 = REPLICA_VERSION
+        self.is_reply = False
+        self.group = ""
+        self.queue_manager = ""
+        self.instance = ""
+        self.identity: bytes = bytes(IDENTITY_BYTES)
+        self.flags: i64 = 0
+        self.incarnation: i64 = 0
+        """How often the instance was started. With `sequence` it tells a newer state from an older one."""
+        self.sequence: i64 = 0
+        self.heard_sequence: i64 = 0
+        """The sequence of the newest state that was heard from the receiver of this one."""
+        self.term: i64 = 0
+        """The highest term that the instance knows; of a leader its own."""
+        self.lowest_term: i64 = 0
+        """It acknowledges nothing of a lower term."""
+        self.in_sync_version: i64 = 0
+        self.in_sync_term: i64 = 0
+        self.in_sync: list[str] = []
+        """The in-sync set that it knows, or that it asks for as the leader; empty: none."""
+        self.copies: i64 = 0
+        self.settings_version: i64 = 0
+        self.settings_writer = ""
+        self.preferred = ""
+        self.suspended: list[str] = []
+        self.founder = ""
+        self.end_lsn: i64 = 0
+        self.group_lsn: i64 = 0
+        self.lives: list[Life] = []
+
+    def encode(self) -> bytes:
+        writer = PayloadWriter()
+        writer.fixed(MAGIC)
+        writer.integer(self.version)
+        writer.text(self.group)
+        writer.name(self.queue_manager, NAME_BYTES)
+        writer.text(self.instance)
+        writer.fixed(self.identity)
+        writer.integer(self.flags)
+        for number in (self.incarnation, self.sequence, self.heard_sequence, self.term, self.lowest_term):
+            writer.position(number)
+        writer.position(self.in_sync_version)
+        writer.position(self.in_sync_term)
+        _write_names(writer, self.in_sync)
+        writer.integer(self.copies)
+        writer.position(self.settings_version)
+        writer.text(self.settings_writer)
+        writer.text(self.preferred)
+        _write_names(writer, self.suspended)
+        writer.text(self.founder)
+        writer.position(self.end_lsn)
+        writer.position(self.group_lsn)
+        write_lives(writer, self.lives)
+        return frame(PAIR_STATE | (REPLY if self.is_reply else 0), 0, 1, writer.getvalue())
+
+
+def _write_names(writer: PayloadWriter, names: list[str]) -> None:
+    writer.integer(len(names))
+    for name in names:
+        writer.text(name)
+
+
+def _read_names(reader: PayloadReader) -> list[str]:
+    return [reader.text(INSTANCE_BYTES_MAX) for _ in range(reader.count(_PAIR_MEMBERS_MAX))]
+
+
+def _read_pair_state(reader: PayloadReader, is_reply: bool) -> PairState:
+    if reader.fixed(4) != MAGIC:
+        raise MalformedFrame("the peer does not speak this protocol")
+    state = PairState()
+    state.is_reply = is_reply
+    state.version = reader.count(1 << 16)
+    if state.version > REPLICA_VERSION:
+        raise MalformedFrame(f"the partner speaks version {state.version}; this release up to {REPLICA_VERSION}")
+    state.group = reader.text(NAME_BYTES)
+    state.queue_manager = reader.name(NAME_BYTES)
+    state.instance = reader.text(INSTANCE_BYTES_MAX)
+    state.identity = reader.fixed(IDENTITY_BYTES)
+    state.flags = reader.count(PAIR_FLAGS_MAX)
+    state.incarnation, state.sequence, state.heard_sequence = reader.position(), reader.position(), reader.position()
+    state.term, state.lowest_term = reader.position(), reader.position()
+    state.in_sync_version, state.in_sync_term = reader.position(), reader.position()
+    state.in_sync = _read_names(reader)
+    state.copies = reader.count(_PAIR_MEMBERS_MAX)
+    if state.in_sync and not 1 <= state.copies <= len(state.in_sync):
+        raise MalformedFrame(f"{state.copies} copies of {len(state.in_sync)} instances")
+    state.settings_version, state.settings_writer = reader.position(), reader.text(INSTANCE_BYTES_MAX)
+    state.preferred = reader.text(INSTANCE_BYTES_MAX)
+    state.suspended = _read_names(reader)
+    state.founder = reader.text(INSTANCE_BYTES_MAX)
+    state.end_lsn, state.group_lsn = reader.position(), reader.position()
+    state.lives = read_lives(reader)
+    return state
+
+
 def write_lives(writer: PayloadWriter, lives: list[Life]) -> None:
     """Write the newest lives. Copies that have none of so many in common cannot be compared anyway."""
     kept = lives[-LIVES_MAX:]
@@ -492,6 +602,8 @@ def _decode(type: i64, request: i64, reader: PayloadReader) -> ReplicaFrame:
     if type == SIDE_FILE:
         term, name = reader.position(), reader.text(_TEXT_BYTES_MAX)
         return SideFile(term, name, reader.fixed(DIGEST_BYTES), _rest(reader, SIDE_FILE_BYTES_MAX))
+    if type == PAIR_STATE or type == PAIR_STATE | REPLY:
+        return _read_pair_state(reader, type != PAIR_STATE)
     raise MalformedFrame(f"a frame of type {type} on a link between copies")
 
 

@@ -73,6 +73,14 @@ class ReplicaGroup:
             made.ini.write_text(ini + "".join(stanzas) + own)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
+    def connect_through(self, instance: str, other: str, port: int) -> None:
+        """Let an instance reach another one at a port of a relay. For instances that do not run."""
+        ini = self.directory(instance).ini
+        before = f"   Name={other}\n   ReplicationAddress=127.0.0.1({self.replication_ports[other]})\n"
+        text = ini.read_text()
+        assert before in text
+        ini.write_text(text.replace(before, f"   Name={other}\n   ReplicationAddress=127.0.0.1({port})\n"))
+
     def host(self, instance: str) -> str:
         """Return the address of an instance: each has its own, as on machines of their own."""
         return f"127.0.0.{10 + self.instances.index(instance)}"

@@ -51,6 +51,7 @@ from ostler.server.replica.following import Following, replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
+from ostler.server.replica.pair_arbiter import PairArbiter
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread
@@ -129,6 +130,7 @@ class InstanceAgent:
             note,
             self.wake,
             self._copy_failed,
+            arbiter if isinstance(arbiter, PairArbiter) else None,
         )
         self.leading: Leading | None = None
         if sites is not None:
@@ -150,6 +152,9 @@ class InstanceAgent:
         """Ship the log that is written from now on. The queue manager calls it when it takes over."""
         assert self.promotion is not None
         self._writer = writer
+        if self.deposed:
+            writer.depose(f"Another instance leads, or may: {self.deposed}")  # before it had begun
+            return
         self.promotion.leading.start(writer)
 
     @property
@@ -418,6 +423,7 @@ class InstanceAgent:
     def _change_set(self, leading: Leading, membership: LeaderMembership, answering: set[str]) -> str:
         """Ask the arbiter for the in-sync set that follows from who answers. Return what was done."""
         with leading.turn:
+            membership.wait_for(leading.side.nearly_in_sync(answering, monotonic(), self._timeout_seconds))
             plan = membership.plan(answering)
             if plan.rule is None:
                 return ""

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ostler.log.errors import LogError
 from ostler.model.disk import DiskFailed, DiskFull
@@ -30,11 +30,15 @@ from ostler.wire.replica_frames import (
     PURPOSE_DR,
     REFUSED_STATE,
     REPLICA_FRAME_BYTES_MAX,
+    PairState,
     ReplicaFrame,
     ReplicaHello,
     decode_replica_frame,
 )
 from ostler.wire.replies import reason_payload
+
+if TYPE_CHECKING:
+    from ostler.server.replica.pair_arbiter import PairArbiter
 
 _CONNECTIONS_MAX: Final = 16
 _BACKLOG: Final = 16
@@ -68,8 +72,13 @@ class Following:
         note: Callable[[str], None],
         on_change: Callable[[], None],
         on_failure: Callable[[str], None],
+        pair: PairArbiter | None = None,
     ) -> None:
-        """`on_change` is called when a leader connects or is lost, `on_failure` when this copy cannot go on."""
+        """`on_change` is called when a leader connects or is lost, `on_failure` when this copy cannot go on.
+
+        `pair` answers the partner of a pair without arbiter, and says whether it may be followed.
+        """
+        self._pair = pair
         self.side = side
         self.turn = threading.RLock()
         self.failure = ""
@@ -151,8 +160,8 @@ class Following:
     def _serve(self, link: int, connection: ReplicaConnection) -> None:
         try:
             connection.finish_handshake()
-            self._greet(link, connection)
-            self._receive(link, connection)
+            if self._greet(link, connection):
+                self._receive(link, connection)
         except ConnectionLost as lost:
             if not self._stopping.is_set():
                 self._notes.write(str(lost), f"AMQ3208E: The connection from {connection.peer} ended: {lost}.")
@@ -180,17 +189,24 @@ class Following:
         connection.send(frame(FAREWELL, 0, 0, reason_payload(0, str(refused))))
         connection.finish()
 
-    def _greet(self, link: int, connection: ReplicaConnection) -> None:
+    def _greet(self, link: int, connection: ReplicaConnection) -> bool:
+        """Answer the first frame. Return True when a leader is connected, whose log is to be received."""
         found = connection.receive(_HELLO_SECONDS)
         if found is None:
             raise LinkRefused("no hello came in time")
         hello = _decode(found)
+        if isinstance(hello, PairState) and self._pair is not None:
+            self._pair.answer(connection, hello)
+            return False
         if not isinstance(hello, ReplicaHello):
             raise LinkRefused("the first frame is no hello")
         if hello.purpose != PURPOSE_DR and hello.instance not in self._instances:
             raise LinkRefused(f"{hello.instance} is no instance of this group")
         if connection.stream is not None and certified_instance(connection.stream) != hello.instance:
             raise LinkRefused(f"the certificate is not that of {hello.instance}")
+        refusal = self._pair.reason_not_to_follow() if self._pair is not None else ""
+        if refusal:
+            raise LinkRefused(refusal)
         connection.set_frame_bytes_max(REPLICA_FRAME_BYTES_MAX)
         with self.turn:
             replies = self.side.receive(link, hello)
@@ -200,6 +216,7 @@ class Following:
             f"AMQ3213I: Instance {hello.instance} at {connection.peer} is connected and leads, term {hello.term}."
         )
         self._on_change()
+        return True
 
     def _receive(self, link: int, connection: ReplicaConnection) -> None:
         side = self.side

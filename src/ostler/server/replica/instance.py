@@ -15,6 +15,7 @@ from ostler.model import constants as mq
 from ostler.model.arbiter import Arbiter
 from ostler.model.errors import MQError
 from ostler.model.replication import Acknowledgement, GroupRole
+from ostler.replica.pair_side import PairNote
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument
 from ostler.server.admin.replication_actions import replication_actions
 from ostler.server.config.directories import InstanceLock
@@ -29,6 +30,9 @@ from ostler.server.replica.file_arbiter import FileArbiter
 from ostler.server.replica.first_log import EmptyControl, FirstLog
 from ostler.server.replica.following import replication_listener
 from ostler.server.replica.group_tls import GroupTls
+from ostler.server.replica.pair_agent import PairAgent, PairControl
+from ostler.server.replica.pair_file import read_note, write_note
+from ostler.server.replica.set_aside import finish_aside
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket
 
@@ -36,9 +40,12 @@ RequestEnd = Callable[[str, float, str], None]
 """Requests the end of the instance: mode, seconds to wait, who asked."""
 
 _KEYS: Final = "ha"  # the key repository of the group, in the directory of the queue manager
-_NO_ARBITER: Final = "AMQ3205E: A pair without an arbiter cannot be run yet: give it a stanza Arbiter in qm.ini."
 _FROM_MEMORY: Final = (
     "ReplicationAck=Memory cannot be used yet: copies acknowledge what they have forced. Set it to Disk."
+)
+_NO_ARBITER: Final = (
+    "AMQ3205E: A pair without an arbiter cannot have a recovery group: give it a stanza Arbiter in qm.ini, or remove "
+    "NativeHARecoveryGroup."
 )
 _SOLE_ARBITER: Final = "arbiter"  # in the directory of an instance that has no other beside it
 
@@ -49,6 +56,7 @@ class EmptyParts:
     def __init__(self, manager: QueueManager, section: ReplicationSection, note: Callable[[str], None]) -> None:
         """Raises RepositoryError, MQError and OSError."""
         self.manager = manager
+        self._section = section
         tls = make_tls(section, manager.directory.path)
         self._lock = InstanceLock(manager.directory)
         try:
@@ -71,6 +79,10 @@ class EmptyParts:
         try:
             if not self.first.identity:
                 return False
+            if is_pair(self._section):
+                # An empty copy has nothing to lead with: without a note it would found the pair.
+                path = self.manager.directory.path
+                write_note(path, read_note(path, self._section.instance) or PairNote(self._section.instance))
             create_copied_log(self.manager, self.first.identity)
             clear_empty(self.manager.directory.path)
             return True
@@ -83,17 +95,23 @@ class InstanceParts:
 
     def __init__(self, manager: QueueManager, section: ReplicationSection, note: Callable[[str], None]) -> None:
         """Raises what opening the log raises, ReplicationUnavailable, RepositoryError, MQError and OSError."""
-        arbiter = make_arbiter(section, manager.name, manager.directory.path)
         tls = make_tls(section, manager.directory.path)
         self.manager = manager
         sites = SiteKeeper(manager.directory.path, section, tls, note) if section.recovery_groups else None
         self.standby = manager.open_standby(section.keep_extents)
+        self.agent: InstanceAgent
+        self.control: AgentControl
         try:
-            self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note, sites)
+            if is_pair(section):
+                pair = PairAgent(manager.name, section, tls, self.standby, manager.directory.path, note)
+                self.agent, self.control = pair, PairControl(pair)
+            else:
+                arbiter = make_arbiter(section, manager.name, manager.directory.path)
+                self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note, sites)
+                self.control = AgentControl(self.agent)
         except BaseException:
             manager.close_standby(self.standby)
             raise
-        self.control = AgentControl(self.agent)
         manager.replication = self.control
 
     def open_socket(self, request_end: RequestEnd, started: str, version: str) -> StandbySocket:
@@ -126,6 +144,10 @@ class InstanceParts:
         assert self.agent.sites is not None
         self.agent.sites.hand_over()
 
+    def is_set_aside(self) -> bool:
+        """Return True when the data of this instance are to be set aside: a person has decided for its partner."""
+        return isinstance(self.agent, PairAgent) and self.agent.is_set_aside
+
     def close(self, why: str) -> None:
         """End an instance that follows."""
         self.agent.stop(why)
@@ -145,10 +167,32 @@ def check_can_run(manager: QueueManager, section: ReplicationSection) -> None:
     missing = section.missing()
     if missing:
         raise ReplicationUnavailable(missing)
-    if section.arbiter.type is ArbiterType.NONE and section.instances:
+    if is_pair(section) and section.recovery_groups:
         raise ReplicationUnavailable(_NO_ARBITER)
     if section.acknowledgement is Acknowledgement.MEMORY:
         raise ReplicationUnavailable(_FROM_MEMORY)
+
+
+def is_pair(section: ReplicationSection) -> bool:
+    """Return True for two instances without an arbiter."""
+    return section.arbiter.type is ArbiterType.NONE and len(section.instances) > 1
+
+
+def set_data_aside(manager: QueueManager, section: ReplicationSection) -> Path | None:
+    """Finish what makehaprimary at the partner has begun here: return where the data are now; None: nothing to do.
+
+    Raises ConfigurationError and OSError.
+    """
+    if not is_pair(section):
+        return None
+    note = read_note(manager.directory.path, section.instance)
+    if note is None or not note.aside:
+        return None
+    lock = InstanceLock(manager.directory)
+    try:
+        return finish_aside(manager, note)
+    finally:
+        lock.release()
 
 
 def make_arbiter(section: ReplicationSection, queue_manager: str, directory: Path) -> Arbiter:

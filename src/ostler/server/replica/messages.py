@@ -39,6 +39,8 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3286W": "Replies do not wait for recovery group {group} any more: it is lost.",
     "AMQ3283W": "Queue manager {name} is an instance of a group without an arbiter. When all links are cut, both "
     "instances run, and one of them has to be given up.",
+    "AMQ3284W": "Instance {instance} goes on without {partner}: {why}",
+    "AMQ3285W": "The data of this instance of {name} are set aside in {path}.",
 }
 
 
