@@ -29,6 +29,7 @@ from ostler.wire.replica_frames import (
     LifeFrame,
     LogAck,
     LogFrame,
+    PairState,
     ReplicaFrame,
     ReplicaHello,
     SideFile,
@@ -67,8 +68,21 @@ def ended() -> BaseEnd:
     return made
 
 
+def pair_state() -> PairState:
+    made = PairState()
+    made.group, made.queue_manager, made.instance, made.identity = "G", "QM", "alpha", bytes(range(16))
+    made.flags, made.incarnation, made.sequence, made.heard_sequence = 9, 1, 2, 3
+    made.term, made.lowest_term, made.in_sync_version, made.in_sync_term = 4, 5, 6, 7
+    made.in_sync, made.copies, made.resolution = ["alpha", "bravo"], 2, 8
+    made.settings_version, made.settings_writer, made.preferred = 9, "bravo", "alpha"
+    made.suspended, made.founder, made.end_lsn, made.group_lsn = ["bravo"], "alpha", 1 << 40, 1 << 39
+    made.lives = [LIFE]
+    return made
+
+
 EXAMPLES: list[ReplicaFrame] = [
     hello(),
+    pair_state(),
     LifeFrame(7, 5000, 2, LIFE),
     LogFrame(7, 8, 9, b"images"),
     LogAck(7, 8, 9, 10, 11, 1),

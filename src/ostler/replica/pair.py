@@ -11,6 +11,8 @@ pedigrees of which neither is a beginning of the other, or two leaders with some
                                                         preferred one; the other STOPs
     silent   any        ?           were a fork         Partitioned: who leads goes on, the preferred one after the
                                                         timeout; the other STOPs
+    up       any        any         own holds more      LEAD: it has acknowledged what the partner lacks
+    up       any        any         own lacks some      FOLLOW: the partner has
     up       leads      leads       own is a beginning  FOLLOW: it has nothing of its own
     up       leads      leads       own goes further    LEAD: the partner follows
     up       leads      leads       same                the preferred side leads, the other follows
@@ -41,6 +43,8 @@ STOP: Final = "stop"
 SAME: Final = "same"
 PREFIX: Final = "prefix"  # one's own log is a beginning of the partner's
 EXTENDS: Final = "extends"  # one's own log goes further
+HOLDS: Final = "holds"  # they fork, and one's own has what was acknowledged and the partner lacks
+LACKS: Final = "lacks"  # they fork, and the partner has what was acknowledged and is not here
 FORK: Final = "fork"
 
 NORMAL: Final = "Normal"
@@ -82,22 +86,21 @@ class PairDecision:
 
 
 def compare_logs(own: Pedigree, own_group_lsn: int, partner: Pedigree, partner_group_lsn: int) -> tuple[str, int]:
-    """Return what one's own log is to the partner's (SAME, PREFIX, EXTENDS, FORK), and up to where both are the same.
+    """Return what one's own log is to the partner's, and up to where both are the same.
 
     Bytes behind a fork count only when somebody was told of them, that is up to the group LSN of their copy. A tail
     that nobody was told of is dropped when its copy follows. Of two such tails the later one is kept.
     """
-    own, partner = _without_empty_lives(own), _without_empty_lives(partner)
     relation = own.relation(partner)
     fork = relation.lsn
+    if relation.kind is RelationKind.FORK:
+        is_own, is_partners = own_group_lsn > fork, partner_group_lsn > fork
+        if is_own or is_partners:
+            return (FORK if is_own and is_partners else HOLDS if is_own else LACKS), fork
+    own, partner = _without_empty_lives(own), _without_empty_lives(partner)
+    relation = own.relation(partner)
     if relation.kind is not RelationKind.FORK:
         return relation.kind.value, fork
-    if own_group_lsn > fork and partner_group_lsn > fork:
-        return FORK, fork
-    if own_group_lsn > fork:
-        return EXTENDS, fork
-    if partner_group_lsn > fork:
-        return PREFIX, fork
     return (EXTENDS if own.is_ahead_of(partner) else PREFIX), fork
 
 
@@ -132,6 +135,10 @@ def _decide_partitioned(now: PairSituation) -> PairDecision:
 
 
 def _decide_linked(now: PairSituation) -> PairDecision:
+    if now.relation == HOLDS:
+        return PairDecision(LEAD, NORMAL, "the partner lacks what was acknowledged here")
+    if now.relation == LACKS:
+        return PairDecision(FOLLOW, NORMAL, "the partner has acknowledged what is not here")
     if now.is_leading != now.partner_is_leading:
         if now.is_leading:
             return PairDecision(LEAD, NORMAL, "the partner follows")

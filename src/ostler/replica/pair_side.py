@@ -54,6 +54,8 @@ class PairNote:
     """Both instances have acknowledged what the other one does not have, from this LSN on."""
     is_resolved: bool = False
     """A person has decided for this instance. The data of the partner are set aside when it is heard."""
+    resolution: int = 0
+    """The number of that decision, or of the last one that was made here. Of two decisions the later one counts."""
     aside: str = ""
     """The data of this instance are being set aside under this name."""
 
@@ -193,6 +195,7 @@ class PairSide:
         if told is not None:
             state.in_sync_version, state.in_sync_term = told.version, told.term
             state.in_sync, state.copies = list(told.members), told.copies
+        state.resolution = note.resolution
         state.settings_version, state.settings_writer = note.settings_version, note.settings_writer
         state.preferred, state.suspended, state.founder = note.preferred, list(note.suspended), note.founder
         state.end_lsn, state.group_lsn, state.lives = log.end_lsn, log.group_lsn, log.lives
@@ -242,9 +245,9 @@ class PairSide:
 
     def _note_fork(self, heard: PairState, fork: int) -> None:
         self.fork_lsn = fork
-        if self.note.is_resolved and heard.flags & PAIR_RESOLVED:
-            # Two people have decided, each for one side, while the link was cut.
-            self.note = replace(self.note, is_resolved=False, partition_lsn=fork)
+        if heard.flags & PAIR_RESOLVED and heard.resolution >= self.note.resolution:
+            # The partner's is the later decision; or two people have decided, each for one side, behind a cut link.
+            self.note = replace(self.note, is_resolved=False)
         if not self.note.is_resolved and self.note.partition_lsn == NO_PARTITION:
             self.note = replace(self.note, partition_lsn=fork)
 
@@ -264,9 +267,7 @@ class PairSide:
 
     def is_given_up(self, now: float) -> bool:
         """Return True when replies need not wait for the partner: it has said so, or was silent for the timeout."""
-        return self.is_partner_gone() or (
-            not self.is_linked(now) and self.silent_seconds(now) >= self.timeout_seconds
-        )
+        return self.is_partner_gone() or (not self.is_linked(now) and self.silent_seconds(now) >= self.timeout_seconds)
 
     def comes_first(self) -> str:
         """Return the instance that leads when both could: the preferred one, or where the pair was created."""
@@ -280,8 +281,9 @@ class PairSide:
     def must_set_aside(self) -> bool:
         """Return True when a person has decided for the partner: the data here are set aside."""
         heard = self.heard
-        is_decided = heard is not None and bool(heard.flags & PAIR_RESOLVED)
-        return self.note.partition_lsn != NO_PARTITION and is_decided
+        if heard is None or self.note.partition_lsn == NO_PARTITION:
+            return False
+        return bool(heard.flags & PAIR_RESOLVED) and int(heard.resolution) > self.note.resolution
 
     # -- leading
 
@@ -398,6 +400,7 @@ class PairSide:
             has_resigned=False,
             partition_lsn=NO_PARTITION,
             is_resolved=True,
+            resolution=max(note.resolution, int(self.heard.resolution) if self.heard is not None else 0) + 1,
         )
 
 

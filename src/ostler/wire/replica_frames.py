@@ -464,6 +464,8 @@ class PairState(ReplicaFrame):
         self.in_sync: list[str] = []
         """The in-sync set that it knows, or that it asks for as the leader; empty: none."""
         self.copies: i64 = 0
+        self.resolution: i64 = 0
+        """The number of the last decision of a person for this instance."""
         self.settings_version: i64 = 0
         self.settings_writer = ""
         self.preferred = ""
@@ -488,6 +490,7 @@ class PairState(ReplicaFrame):
         writer.position(self.in_sync_term)
         _write_names(writer, self.in_sync)
         writer.integer(self.copies)
+        writer.position(self.resolution)
         writer.position(self.settings_version)
         writer.text(self.settings_writer)
         writer.text(self.preferred)
@@ -529,6 +532,7 @@ def _read_pair_state(reader: PayloadReader, is_reply: bool) -> PairState:
     state.copies = reader.count(_PAIR_MEMBERS_MAX)
     if state.in_sync and not 1 <= state.copies <= len(state.in_sync):
         raise MalformedFrame(f"{state.copies} copies of {len(state.in_sync)} instances")
+    state.resolution = reader.position()
     state.settings_version, state.settings_writer = reader.position(), reader.text(INSTANCE_BYTES_MAX)
     state.preferred = reader.text(INSTANCE_BYTES_MAX)
     state.suspended = _read_names(reader)

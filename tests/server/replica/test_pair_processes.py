@@ -110,9 +110,7 @@ def test_the_other_one_goes_on_alone_and_the_first_one_rejoins(pair: ReplicaGrou
     history.check()
 
 
-def test_both_work_while_the_link_is_cut_and_a_person_decides(
-    pair: ReplicaGroup, relays: dict[str, CutRelay]
-) -> None:
+def test_both_work_while_the_link_is_cut_and_a_person_decides(pair: ReplicaGroup, relays: dict[str, CutRelay]) -> None:
     put(pair, "a", "before")
     for each in relays.values():
         each.cut()

@@ -54,6 +54,7 @@ def _note(found: dict[str, Any]) -> PairNote:
         settings_writer=str(found["settings_writer"]),
         partition_lsn=int(found["partition_lsn"]),
         is_resolved=bool(found["is_resolved"]),
+        resolution=int(found["resolution"]),
         aside=str(found["aside"]),
     )
     if note.in_sync is not None:
