@@ -256,7 +256,7 @@ def side(node: Node) -> PairSide:
 
 
 def test_an_empty_instance_never_leads() -> None:
-    world, a, b = two()
+    world, a, _b = two()
     fresh = Node(world, "b")
     fresh.start()
     world.nodes["b"] = fresh
@@ -290,7 +290,7 @@ def a_started(a: Node) -> Node:
 
 
 def test_a_process_that_slept_gives_its_partner_another_timeout() -> None:
-    world, a, b = two()
+    world, _a, b = two()
     world.now += 60.0
     side(b).link_lost()
     assert side(b).decide(b.facts(), world.now).kind != LEAD
@@ -336,7 +336,7 @@ def test_two_people_who_decide_against_each_other_get_a_partition_again() -> Non
 
 
 def test_terms_and_epochs_of_the_two_are_never_the_same() -> None:
-    world, a, b = two()
+    _world, a, b = two()
     for last in range(1, 9):
         for node in (a, b):
             side(node).note = replace(side(node).note, last_term=last)
