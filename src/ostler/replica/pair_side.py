@@ -6,8 +6,8 @@
     state = side.state(log)        what to tell the partner; only after the note is on disk
 
 The pair keeps its agreement in the notes of both. The rule of the in-sync set ("out before less, in before more") is
-kept by telling: a leader asks for a set by telling it, and a follower repeats it once it has noted it. A partner that is
-silent for the timeout is given up without that. It may still run: that is how a pair comes to be partitioned.
+kept by telling: a leader asks for a set by telling it, and a follower repeats it once it has noted it. A partner that
+is silent for the timeout is given up without that. It may still run: that is how a pair comes to be partitioned.
 
 Terms and epochs of the two instances are of different parity, so that both can give themselves one while the link is
 cut. No sockets, no disk, no clock: `now` is the caller's steady clock in seconds.
@@ -337,7 +337,8 @@ class PairSide:
         assert asked is not None
         heard = self.heard
         if heard is not None and self.is_linked(now) and heard.in_sync_version == asked.version:
-            if tuple(sorted(heard.in_sync)) == asked.members and heard.copies == asked.copies:
+            told = (tuple(sorted(heard.in_sync)), int(heard.copies))
+            if told == (asked.members, asked.copies):
                 return self._store(asked)
         if not self.is_given_up(now):
             return None

@@ -1,4 +1,4 @@
-"""The file `pair` of an instance without an arbiter: what it has noted of its partner, in the queue manager's directory.
+"""The file `pair` of an instance without an arbiter: its notes about the pair, in the queue manager's directory.
 
 It is replaced as a whole and forced. An instance whose file names another instance was copied from there: it has noted
 nothing.
