@@ -51,7 +51,7 @@ from ostler.server.replica.following import Following, replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
-from ostler.server.replica.pair_arbiter import PairArbiter
+from ostler.server.replica.pair.arbiter import PairArbiter
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread

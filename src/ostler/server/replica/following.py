@@ -38,7 +38,7 @@ from ostler.wire.replica_frames import (
 from ostler.wire.replies import reason_payload
 
 if TYPE_CHECKING:
-    from ostler.server.replica.pair_arbiter import PairArbiter
+    from ostler.server.replica.pair.arbiter import PairArbiter
 
 _CONNECTIONS_MAX: Final = 16
 _BACKLOG: Final = 16

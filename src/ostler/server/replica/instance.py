@@ -30,9 +30,9 @@ from ostler.server.replica.file_arbiter import FileArbiter
 from ostler.server.replica.first_log import EmptyControl, FirstLog
 from ostler.server.replica.following import replication_listener
 from ostler.server.replica.group_tls import GroupTls
-from ostler.server.replica.pair_agent import PairAgent, PairControl
-from ostler.server.replica.pair_file import read_note, write_note
-from ostler.server.replica.set_aside import finish_aside
+from ostler.server.replica.pair.agent import PairAgent, PairControl
+from ostler.server.replica.pair.notes import read_note, write_note
+from ostler.server.replica.pair.set_aside import finish_aside
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket
 

@@ -27,8 +27,8 @@ from ostler.server.replica.following import replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
-from ostler.server.replica.pair_arbiter import PairArbiter
-from ostler.server.replica.pair_file import read_note
+from ostler.server.replica.pair.arbiter import PairArbiter
+from ostler.server.replica.pair.notes import read_note
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, MalformedFrame, frame

@@ -34,8 +34,8 @@ from ostler.replica.pair_side import NO_PARTITION, LogFacts, PairNote, PairSide
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
-from ostler.server.replica.pair_file import write_note
-from ostler.server.replica.set_aside import begin_aside
+from ostler.server.replica.pair.notes import write_note
+from ostler.server.replica.pair.set_aside import begin_aside
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import MalformedFrame

@@ -21,7 +21,7 @@ from ostler.replica.pair_side import PairNote, emptied
 from ostler.server.config.ini_file import force_directory, write_atomically
 from ostler.server.queue_manager import LOG_DIRECTORY, QueueManager
 from ostler.server.replica.empty_instance import mark_of_empty
-from ostler.server.replica.pair_file import write_note
+from ostler.server.replica.pair.notes import write_note
 
 _PREFIX: Final = "partitioned-"
 _PARTS: Final = (INSTANCE_PATH, MANIFEST_PATH, CATALOGUE_PATH, QUEUES_PATH, TEMPORARY_PATH, LOG_DIRECTORY)
