@@ -100,6 +100,7 @@ class Engine:
         self.checkpoint_number: i64 = 0
         self.checkpoint_began_lsn: i64 = 0  # of the last complete checkpoint
         self.removed_queues: list[Queue] = []  # their files are removed when a catalogue without them is durable
+        self.removed_paths: list[str] = []  # of temporary queues that are gone: the owner removes them in no turn
         self.reserve = CheckpointReserve()
         self.open_files = OpenFiles()
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
@@ -422,10 +423,26 @@ class Engine:
         del self.queues_by_id[queue.queue_id]
         self.triggering.pop(queue.queue_id, None)
         if queue.is_temporary:
-            queue.file.close()
-            self.disk.remove(queue_path(queue.name, queue.queue_id, True))
+            self._remove_files(queue)
         else:
             self.removed_queues.append(queue)  # a checkpoint may be writing its file
+
+    def _remove_files(self, queue: Queue) -> None:
+        """Remove the files of a temporary queue. To free the space of a long one takes a file system long."""
+        if not queue.file.was_opened:
+            return
+        queue.file.close()
+        path = queue_path(queue.name, queue.queue_id, True)
+        if self.owner_signal.waker is None:
+            self.disk.remove(path)
+        else:
+            self.removed_paths.append(path)
+
+    def take_removed_paths(self) -> list[str]:
+        """Return the paths that are to be removed now without the engine's lock."""
+        paths = self.removed_paths
+        self.removed_paths = []
+        return paths
 
 
 def new_signal(waker: object) -> GetRequest:

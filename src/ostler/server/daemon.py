@@ -201,8 +201,9 @@ class Daemon:
         # Objects that exist now live as long as the process: the collector need not scan them again.
         gc.collect()
         gc.freeze()
-        # The work of applications makes few reference cycles: rare collections are enough.
-        gc.set_threshold(50_000, 20, 100)
+        # The work of applications makes few reference cycles: rare collections are enough. None but the rarest may look
+        # at more than 100,000 objects, which takes some ten milliseconds: everybody waits for it.
+        gc.set_threshold(20_000, 5, 1_000)
         # A long command must not delay the reactor by five milliseconds each time.
         sys.setswitchinterval(_TURN_SECONDS)
         if self._parts is None:

@@ -37,6 +37,7 @@ from ostler.model.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
     MQRC_UOW_IN_PROGRESS,
 )
+from ostler.server.net.conversation import WaitingGet
 from ostler.server.net.link_limits import PENDING_MAX
 from ostler.wire import frames as wire
 from ostler.wire import segments
@@ -270,6 +271,32 @@ def test_a_held_message_comes_back_when_the_link_breaks(wire_bench: WireBench) -
     assert depth(wire_bench) == 1
 
 
+def test_a_held_message_that_is_not_persistent_does_not_come_twice_when_the_link_breaks(wire_bench: WireBench) -> None:
+    """Its program may have it: the client does not wait for SETTLE."""
+    peer = wire_bench.peer("Q")
+    peer.ask(wire.PUT, put(2, b"sent"))
+    assert peer.ask(wire.GET, get(2, flags=HELD), 10).body == b"sent"
+    peer.close()
+    wire_bench.check_nothing_left()
+    assert depth(wire_bench) == 0
+
+
+def test_a_held_message_that_was_not_sent_comes_back_when_the_link_breaks(wire_bench: WireBench) -> None:
+    peer = wire_bench.peer("Q")
+    peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1, flags=HELD)))
+    wire_bench.turn()
+    (link,) = wire_bench.reactor.links.values()
+    waiting = link.conversations[1].waiting[10]
+    assert isinstance(waiting, WaitingGet)
+    other = wire_bench.peer("Q")
+    waiting.request.waker = None  # the get is answered, and its reply not made yet
+    other.ask(wire.PUT, put(2, b"not sent"))
+    assert waiting.request.done
+    peer.close()
+    wire_bench.turn()
+    assert other.ask(wire.GET, get(2)).body == b"not sent"
+
+
 def test_a_held_message_that_was_too_long_leaves_nothing_to_settle(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     peer.ask(wire.PUT, put(2, bytes(100)))
@@ -296,7 +323,7 @@ def test_what_a_get_takes_that_was_settled_while_it_waited_comes_back(wire_bench
     other = wire_bench.peer("Q")
     peer.send(wire.frame(wire.GET, 1, 10, get(2, WAIT, -1, flags=HELD)))
     assert peer.ask(wire.SETTLE, numbers(10, 1), 11).completion == MQCC_OK
-    other.ask(wire.PUT, put(2, b"on approval"))
+    other.ask(wire.PUT, put(2, b"on approval", persistent=True))
     assert peer.answer(10).body == b"on approval"
     peer.close()
     other.close()

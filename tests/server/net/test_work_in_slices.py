@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.command.conftest import LocalCommandContext
 from tests.world.wire_bench import Peer, WireBench, get, put
 
 import ostler
+from ostler.command.admin.subscriptions import define_subscription
 from ostler.engine.queue.slots import PUT_UNCOMMITTED
 from ostler.model import constants as mq
+from ostler.model.attributes import ObjectType, Value
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
@@ -197,12 +200,13 @@ def publish_retained(bench: WireBench, count: int) -> None:
             program.publish(f"stock/{number % 7}/{number}", b"%d" % number, retain=True)
 
 
-def begin_subscribe(bench: WireBench, count: int, destination: int = 0) -> Peer:
+def begin_subscribe(bench: WireBench, count: int, destination: int = 0, name: str = "") -> Peer:
     """Ask for a subscription to many retained publications, and stop while they are delivered."""
     publish_retained(bench, count)
     peer = bench.peer("Q")
-    options = mq.MQSO_CREATE | (0 if destination else mq.MQSO_MANAGED)
+    options = mq.MQSO_CREATE | (0 if destination else mq.MQSO_MANAGED) | (mq.MQSO_DURABLE if name else 0)
     asked = SubscribeArguments(options)
+    asked.name = name
     asked.topic_string = "stock/#"
     asked.destination = destination
     peer.send(wire.frame(wire.SUBSCRIBE, 1, 10, asked.encode()))
@@ -233,9 +237,51 @@ def test_retained_publications_come_in_slices_while_others_are_served(bench: Wir
 def test_a_subscription_whose_queue_is_too_small_fails_and_is_removed(bench: WireBench) -> None:
     with ostler.connect(bench.manager) as program:
         program.alter("QLOCAL", "Q", MAXDEPTH=300)
+        program.open("Q", "w").put("there before")
     peer = begin_subscribe(bench, 600, destination=2)
     assert peer.answer(10).reason == mq.MQRC_RETAINED_NOT_DELIVERED
-    assert not bench.manager.engine.topics.subscribed_to("stock/#")
+    engine = bench.manager.engine
+    assert not engine.topics.subscribed_to("stock/#")
+    assert engine.queues["Q"].depth == 1, "copies of a subscription that was not made are on its queue"
+    assert engine.counters.topic_counters().subs_failed == 1
+    assert engine.counters.topic_counters().subs_nondurable_created == 0
+
+
+def test_a_durable_subscription_is_recorded_when_it_has_all_retained_publications(bench: WireBench) -> None:
+    engine = bench.manager.engine
+    peer = begin_subscribe(bench, 600, destination=2, name="LASTING")
+    assert "LASTING" not in engine.of_type(ObjectType.SUB)
+    other = bench.peer("Q")
+    resume = SubscribeArguments(mq.MQSO_RESUME | mq.MQSO_DURABLE)
+    resume.name, resume.topic_string, resume.destination = "LASTING", "stock/#", 2
+    assert other.ask(wire.SUBSCRIBE, resume.encode()).reason == mq.MQRC_SUBSCRIPTION_IN_USE
+    assert peer.answer(10).completion == mq.MQCC_OK
+    assert "LASTING" in engine.of_type(ObjectType.SUB)
+    assert engine.queues["Q"].depth == 600
+    assert engine.counters.topic_counters().subs_durable_created == 1
+
+
+def test_a_durable_subscription_whose_application_goes_away_in_the_middle_was_not_made(bench: WireBench) -> None:
+    engine = bench.manager.engine
+    peer = begin_subscribe(bench, 600, destination=2, name="LASTING")
+    peer.close()
+    until(bench, lambda: not engine.tasks, "the delivery goes on")
+    assert "LASTING" not in engine.topics.by_name
+    assert "LASTING" not in engine.of_type(ObjectType.SUB)
+    assert engine.queues["Q"].depth == 0
+    bench.check_nothing_left()
+
+
+def test_a_defined_subscription_gets_many_retained_publications_in_slices(bench: WireBench) -> None:
+    engine = bench.manager.engine
+    publish_retained(bench, 600)
+    given: dict[str, Value] = {"TOPICSTR": "stock/#", "DEST": "Q"}
+    define_subscription(LocalCommandContext(bench.manager), "ADMINISTERED", given, None, False)
+    assert engine.tasks
+    assert engine.queues["Q"].depth < 600
+    check_others_are_served(bench)
+    until(bench, lambda: not engine.tasks, "the delivery goes on")
+    assert engine.queues["Q"].depth == 600
 
 
 def test_a_subscriber_that_goes_away_ends_the_delivery(bench: WireBench) -> None:

@@ -68,7 +68,8 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
         if sent.task is not None:
             bound.waker.acquire()
             assert handle.subscription is not None
-            finish_request(handle.subscription, sent)
+            with bound.turn as engine:
+                finish_request(engine, bound.connection, handle.subscription, sent)
         wait_durable(bound, sent.after_lsn)
     except MQError as error:
         return error_result(error)

@@ -290,7 +290,12 @@ class LocalSession(Session, EndListener):
 
         made, done = await self.retry_when_log_full(verb)
         if done is not None:
-            await done.wait(None)
+            try:
+                await done.wait(None)
+            except BaseException:
+                with self.engine_turn(is_checked=False) as engine:
+                    subscribing.abandon_subscribe(engine, connection, made)
+                raise
             with self.engine_turn(is_checked=False) as engine:
                 subscribing.finish_subscribe(engine, connection, made)
         await self.runtime.wait_durable(self.bound, made.after_lsn)
@@ -308,7 +313,8 @@ class LocalSession(Session, EndListener):
         if done is not None:
             await done.wait(None)
             assert handle.subscription is not None
-            subscribing.finish_request(handle.subscription, sent)
+            with self.engine_turn(is_checked=False) as engine:
+                subscribing.finish_request(engine, connection, handle.subscription, sent)
         await self.runtime.wait_durable(self.bound, sent.after_lsn)
         return sent.count
 

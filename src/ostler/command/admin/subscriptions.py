@@ -19,7 +19,7 @@ from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, remove_subscription
 from ostler.engine.pubsub.open_topic import named_topic
-from ostler.engine.pubsub.retained_delivery import send_retained
+from ostler.engine.pubsub.retained_delivery import DEFINED, RETAINED_AT_ONCE, begin_retained, send_retained
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_strings import CharacterPattern, join_topic_strings
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
@@ -219,6 +219,8 @@ def _create(name: str, given: dict[str, Value], like: str | None, replace: bool,
     existing = engine.of_type(ObjectType.SUB).get(name)
     if known is not None and not known.is_durable:
         raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"A program has a subscription {name} that is not durable.")
+    if known is not None and known.is_pending:
+        raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"A program is making a subscription {name}.")
     if existing is not None and not replace:
         raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"{name} exists already.")
     if given.get("DURABLE") == mq.MQSUB_DURABLE_NO:
@@ -275,9 +277,15 @@ def _create_new(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
 
 
 def _send_retained(engine: Engine, name: str) -> int:
-    """Sends retained publications to a new subscription, which stays if its queue rejects them; returns the LSN."""
+    """Sends retained publications to a new subscription, which stays if its queue rejects them; returns the LSN.
+
+    Many come in slices, some of them after this has returned.
+    """
     subscription = engine.topics.by_name[name]
     if subscription.definition.attributes.get("REQONLY") == mq.MQRU_PUBLISH_ON_REQUEST:
+        return 0
+    if engine.topics.retained_count > RETAINED_AT_ONCE:
+        begin_retained(engine, subscription, DEFINED)
         return 0
     try:
         return send_retained(engine, subscription).after_lsn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
-from mypy_extensions import i32, i64
+from mypy_extensions import i32, i64, mypyc_attr
 
 from ostler.model import constants as mq
 
@@ -91,6 +91,7 @@ def patch_i32(md: bytes, at: i64, value: i64) -> bytes:
 
 
 @final
+@mypyc_attr(acyclic=True)  # there may be a million: the garbage collector need not visit them
 class Message:
     """A message held in memory. `md` is the packed descriptor as stored; `properties` the encoded property block."""
 

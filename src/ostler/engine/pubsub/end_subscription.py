@@ -37,7 +37,8 @@ def close_subscription(engine: Engine, connection: Connection, handle: Handle, o
     except MQError:
         subscription_calls.count_unsubscribe_failed(engine, connection)
         raise
-    is_removed: bool = not subscription.is_durable or choice == mq.MQCO_REMOVE_SUB
+    # One whose MQSUB has not ended was not made.
+    is_removed: bool = not subscription.is_durable or choice == mq.MQCO_REMOVE_SUB or subscription.is_pending
     connection.handles.pop(handle.number, None)
     statistics.count_close(engine, connection, handle)
     subscription_calls.count_unsubscribed(engine, connection, subscription.is_durable, is_removed)

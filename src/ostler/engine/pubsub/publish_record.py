@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
-from mypy_extensions import i32, i64
+from mypy_extensions import i32, i64, mypyc_attr
 
 from ostler.engine.message.message import (
     BACKOUT_COUNT_AT,
@@ -43,6 +43,7 @@ _OWN_PROPERTIES: Final = 2
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Copy:
     """The copy of a publication for one subscription."""
 

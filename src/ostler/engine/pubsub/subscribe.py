@@ -14,7 +14,14 @@ from ostler.engine.outcomes import RetainedOutcome
 from ostler.engine.pubsub import resume_subscription, subscription_calls
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, MANAGED_NON_DURABLE, end_subscription
 from ostler.engine.pubsub.open_topic import check_enabled, check_node_limit, named_topic, require_on_topic
-from ostler.engine.pubsub.retained_delivery import RETAINED_AT_ONCE, begin_retained, send_retained
+from ostler.engine.pubsub.retained_delivery import (
+    CREATING,
+    REQUESTED,
+    RETAINED_AT_ONCE,
+    add_pending,
+    begin_retained,
+    send_retained,
+)
 from ostler.engine.pubsub.retained_delivery import RetainedDelivery as RetainedDelivery
 from ostler.engine.pubsub.subscribe_request import SubscribeRequest as SubscribeRequest
 from ostler.engine.pubsub.subscribe_request import SubscribeResult as SubscribeResult
@@ -43,7 +50,8 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
     except MQError:
         subscription_calls.count_subscribe_failed(engine, connection)
         raise
-    subscription_calls.count_subscribed(engine, connection, request, made)
+    if made.task is None:
+        subscription_calls.count_subscribed(engine, connection, request, made)
     return made
 
 
@@ -63,6 +71,8 @@ def _subscribe(engine: Engine, connection: Connection, request: SubscribeRequest
         )
     known = engine.topics.by_name.get(request.name) if request.name else None
     if known is not None and options & (mq.MQSO_RESUME | mq.MQSO_ALTER):
+        if known.is_pending:
+            raise MQError(mq.MQRC_SUBSCRIPTION_IN_USE, f"The subscription {known.name} is being made.")
         return resume_subscription.resume(engine, connection, request, known, user)
     if not options & mq.MQSO_CREATE:
         raise MQError(mq.MQRC_NO_SUBSCRIPTION, f"There is no subscription {request.name}.")
@@ -96,34 +106,35 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
         destination, manager = resume_subscription.provided_destination(engine, request, user, is_durable)
     if options & mq.MQSO_GROUP_SUB:
         _check_group(engine, request, topic, destination)
+    wants_retained: bool = not options & (mq.MQSO_NEW_PUBLICATIONS_ONLY | mq.MQSO_PUBLICATIONS_ON_REQUEST)
+    in_slices: bool = wants_retained and request.may_pause and engine.topics.retained_count > RETAINED_AT_ONCE
     try:
         definition = subscription_definition(engine, connection, request, topic, destination, manager)
-        subscription, lsn = _register(engine, definition, topic)
+        if in_slices:
+            subscription, lsn = add_pending(engine, definition, topic), 0
+        else:
+            subscription, lsn = _register(engine, definition, topic)
     except MQError:
         if managed is not None:
             delete_queue(engine, managed)
         raise
-    delivery: RetainedDelivery | None = None
-    if not options & (mq.MQSO_NEW_PUBLICATIONS_ONLY | mq.MQSO_PUBLICATIONS_ON_REQUEST):
+    if wants_retained and not in_slices:
         try:
-            if request.may_pause and engine.topics.retained_count > RETAINED_AT_ONCE:
-                delivery = begin_retained(engine, subscription)
-            else:
-                lsn = max(lsn, send_retained(engine, subscription).after_lsn)
+            lsn = max(lsn, send_retained(engine, subscription).after_lsn)
         except MQError:
             end_subscription(engine, subscription)
             raise
     made = resume_subscription.open_handles(engine, connection, request, subscription, managed)
     made.after_lsn = lsn
-    made.task = delivery
+    if in_slices:
+        made.task = begin_retained(engine, subscription, CREATING)
     return made
 
 
 def finish_subscribe(engine: Engine, connection: Connection, made: SubscribeResult) -> None:
     """Finish an MQSUB whose retained publications were delivered in slices; sets the LSN that its reply waits for.
 
-    If they could not be delivered, the subscription is removed and MQError is raised. Copies that were delivered to a
-    queue of the application stay there.
+    If they could not be delivered, there is no subscription any more, its handles are closed and MQError is raised.
     """
     delivery = made.task
     assert isinstance(delivery, RetainedDelivery)
@@ -131,12 +142,18 @@ def finish_subscribe(engine: Engine, connection: Connection, made: SubscribeResu
     failure = delivery.failure
     if failure is None:
         made.after_lsn = max(made.after_lsn, delivery.lsn)
+        subscription_calls.count_created(engine, connection, made)
         return
-    end_subscription(engine, made.subscription)
+    abandon_subscribe(engine, connection, made)
+    raise failure
+
+
+def abandon_subscribe(engine: Engine, connection: Connection, made: SubscribeResult) -> None:
+    """Close the handles of an MQSUB that has failed, or for which nobody waits any more."""
+    subscription_calls.count_subscribe_failed(engine, connection)
     for handle in (made.destination, made.handle):
         if handle is not None and connection.handles.get(handle.number) is handle:
             close_object(engine, connection, handle, 0)
-    raise failure
 
 
 def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, user: str) -> Queue:
@@ -185,15 +202,17 @@ def request_publications(
     except MQError:
         subscription_calls.count_request(engine, connection, False)
         raise
-    subscription_calls.count_request(engine, connection, True)
+    if sent.task is None:
+        subscription_calls.count_request(engine, connection, True)
     return sent
 
 
-def finish_request(subscription: Subscription, sent: RetainedOutcome) -> None:
+def finish_request(engine: Engine, connection: Connection, subscription: Subscription, sent: RetainedOutcome) -> None:
     """Finish an MQSUBRQ whose retained publications were delivered in slices, and its outcome. Raises MQError."""
     delivery = sent.task
     assert isinstance(delivery, RetainedDelivery)
     delivery.check()
+    subscription_calls.count_request(engine, connection, delivery.failure is None and delivery.sent > 0)
     if delivery.failure is not None:
         raise delivery.failure
     if delivery.sent == 0:
@@ -217,7 +236,7 @@ def _request_publications(
         raise MQError(mq.MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} was removed or has expired.")
     if may_pause and engine.topics.retained_count > RETAINED_AT_ONCE:
         outcome = RetainedOutcome()
-        outcome.task = begin_retained(engine, subscription)
+        outcome.task = begin_retained(engine, subscription, REQUESTED)
         return outcome
     sent = send_retained(engine, subscription)
     if sent.count == 0:

@@ -41,6 +41,7 @@ class Subscription:
         self.fixed_levels: i64 = -1  # levels before the first level wildcard; -1: none
         self.is_character_wild = False
         self.is_removed = False
+        self.is_pending = False  # MQSUB has not ended: retained publications are still delivered
         self.index: i64 = 0  # in `TopicTree.all_subscriptions`
         # The destination as resolved at `resolved_version` of the definitions.
         self.queue: Queue | None = None

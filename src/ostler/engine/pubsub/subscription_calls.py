@@ -35,6 +35,12 @@ def count_subscribed(engine: Engine, connection: Connection, request: SubscribeR
     _add_subscribed(engine.counters.topic_counters(), made, is_altered)
 
 
+def count_created(engine: Engine, connection: Connection, made: SubscribeResult) -> None:
+    """Count an MQSUB that has created a subscription, and has sent it retained publications in slices."""
+    _add_subscribed(connection.counters.topic_counters(), made, False)
+    _add_subscribed(engine.counters.topic_counters(), made, False)
+
+
 def _add_subscribed(topics: TopicCounters, made: SubscribeResult, is_altered: bool) -> None:
     if made.subscription.is_durable:
         if not made.is_resumed:

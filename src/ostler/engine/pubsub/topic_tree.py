@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heapify, heappush
 from typing import Final, final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.subscription_counts import SubscriptionCounts
@@ -36,6 +36,7 @@ _NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
 
 @final
+@mypyc_attr(acyclic=True)
 class RetainedSlot:
     """Position of a topic's retained publication: a slot of SYSTEM.RETAINED.PUB.QUEUE."""
 

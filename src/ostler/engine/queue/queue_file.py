@@ -27,6 +27,8 @@ PAGE_BYTES: Final = 4096
 RECORD_HEADER_BYTES: Final = 32
 _MAGIC: Final = 0x524D514F  # "OQMR"
 _READ_SEPARATELY_BYTES: Final = 256 * 1024
+# To free space takes a file system long: a file is shortened by so much at once.
+_TRIMMED_BYTES_MAX: Final = 64 << 20
 # Messages with at most this much between them are read at once.
 _GAP_BYTES: Final = 4096
 
@@ -249,7 +251,7 @@ class QueueFile:
         self.trim()
 
     def trim(self) -> None:
-        """Shorten the file by the free segments at its end."""
+        """Shorten the file by the free segments at its end, or by some of them: then `needs_truncate` stays True."""
         current: i64 = self.current
         if current != NONE and self.live[current] == 0 and self.marks[current] == 0:
             heapq.heappush(self.free, current)
@@ -307,9 +309,14 @@ class QueueFile:
                 self.needs_truncate = False
                 return
             file = self.open_file()
-            if file.size_bytes() > size:
+            is_last = True
+            found: i64 = file.size_bytes()
+            if found - _TRIMMED_BYTES_MAX > size:
+                size = found - _TRIMMED_BYTES_MAX
+                is_last = False
+            if found > size:
                 file.truncate(size)
-            self.needs_truncate = False
+            self.needs_truncate = not is_last
         except DiskFull:
             return  # it is tried again behind the next checkpoint
 

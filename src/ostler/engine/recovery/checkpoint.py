@@ -199,7 +199,6 @@ class Checkpoint:
         self._is_catalogue_captured = False  # but not durable yet
         self._captured: Queue | None = None  # whose snapshot is not durable yet
         self._removed: list[Queue] = []
-        self._gone: list[Queue] = []  # their files are removed but may still be open
 
     def pending(self) -> list[int]:
         """Return the ids of queues that changed, or that keep non-persistent messages at an orderly end (NPMCLASS)."""
@@ -265,6 +264,8 @@ class Checkpoint:
         engine = self.engine
         engine.catalogue_lsn = self._catalogue_lsn
         engine.catalogue_number = self._catalogue_number
+        for queue in self._removed:
+            queue.file.close()  # before its name goes: whoever closes it last frees its space, and that takes long
         manifest = CheckpointManifest()
         manifest.identity = engine.identity
         manifest.catalogue_number = self._catalogue_number
@@ -294,7 +295,6 @@ class Checkpoint:
         if self._removed:
             # The log may drop the record of the deletion next: the files must not reappear after that.
             disk.force_directory(QUEUES_PATH)
-        self._gone = self._removed
         self._removed = []
 
     def skip_queue(self) -> None:
@@ -315,8 +315,6 @@ class Checkpoint:
     def end(self) -> int:
         """Complete the checkpoint, and return the LSN from which a restart must replay."""
         engine = self.engine
-        for queue in self._gone:
-            queue.file.close()
         for queue in engine.queues_by_id.values():
             queue.file.trim()  # queues of non-persistent messages have no snapshot that does it
         engine.checkpoint_began_lsn = self._began_lsn

@@ -623,6 +623,22 @@ class ServerConversation:
         if number != 0:
             self.reply(lsn, reply_frame(SETTLE, self.number, number, completion_code(reason), reason))
 
+    def _end_held(self, holder: Connection) -> None:
+        """End a held message that was sent and is not settled: a persistent one returns, any other is removed.
+
+        The client returns a message that is not persistent to its program without waiting for SETTLE, so it may have
+        it: such a message may be lost with the link, but must not come twice.
+        """
+        unit = holder.unit_of_work
+        if unit is None or unit.backed_out_by_system:
+            return
+        for entry in unit.entries:
+            if entry.is_persistent:
+                self._back_out_held(holder)
+                return
+        holder.unit_of_work = None
+        syncpoint.commit_unit(self.engine, unit)
+
     def _back_out_held(self, holder: Connection) -> None:
         """Return a held message to its queue."""
         unit = holder.unit_of_work
@@ -666,8 +682,11 @@ class ServerConversation:
         for waiting in list(self.waiting.values()):
             self.remove_waiting(waiting)
             waiting.cancel(mq.MQRC_CONNECTION_BROKEN)
+            unanswered = self.held.pop(waiting.number, None)
+            if unanswered is not None:
+                self._back_out_held(unanswered)
         for holder in self.held.values():
-            self._back_out_held(holder)
+            self._end_held(holder)
         self.held = {}
         outcome = self.reactor.handler.release_connection(self, commits)
         self.connection.owner = None

@@ -23,6 +23,7 @@ from ostler.server.storage.message_reader import call_with_reads
 _ROWS_MANY = 100_000
 _SETTLE_SECONDS_MAX: Final = 10.0
 _SETTLE_PAUSE_SECONDS: Final = 0.0002
+_TRIMS_MAX: Final = 1_000  # of a file behind one checkpoint
 
 
 def shortage(full: DiskFull) -> str:
@@ -183,3 +184,17 @@ class Checkpointer:
             restart_lsn = max(taken.end(), self._manager.log.writer.restart_lsn)
             checkpoint_lsn = self._manager.log.durable_lsn()
         self._manager.writer.note_checkpoint(min(restart_lsn, checkpoint_lsn), checkpoint_lsn, taken.number)
+        self._trim_files()
+
+    def _trim_files(self) -> None:
+        """Shorten files that are much too long, a part in each turn."""
+        with self._manager.turn as engine:
+            queues = [queue for queue in engine.queues_by_id.values() if queue.file.needs_truncate]
+        for queue in queues:
+            left = _TRIMS_MAX
+            while left > 0 and queue.file.needs_truncate and not queue.deleted:
+                left -= 1
+                with self._manager.turn:
+                    if not queue.deleted:
+                        queue.file.trim()
+                self._manager.machine.sleep(_SETTLE_PAUSE_SECONDS)

@@ -62,6 +62,7 @@ class Housekeeping:
         self._stop.set()
         self._asked.set()
         self._thread.join()
+        self.remove_files()
 
     def _is_over(self) -> bool:
         return self._stop.is_set() or bool(self._manager.writer.failure)
@@ -109,6 +110,7 @@ class Housekeeping:
             self._scanned_at = now
             self._do("the search for expired messages", self.expire)
         self._do("the removal of unused topics", self.scavenger.work)
+        self._do("the removal of files", self.remove_files)
         if now - self._trimmed_at >= _TRIM_PERIOD_SECONDS and (
             self.has_freed_much() or self.scavenger.has_freed_much()
         ):
@@ -160,6 +162,19 @@ class Housekeeping:
             more, lsn = call_with_reads(manager, partial(_expire_slice, scan))
             if lsn > manager.log.durable_lsn():
                 manager.writer.wait_durable_throttled(lsn)
+
+    def remove_files(self) -> None:
+        """Remove the files of temporary queues that are gone. A start removes what is left."""
+        manager = self._manager
+        if not manager.engine.removed_paths or manager.writer.failure:
+            return
+        with manager.turn as engine:
+            paths = engine.take_removed_paths()
+        for path in paths:
+            try:
+                manager.disk.remove(path)
+            except (DiskFull, DiskFailed) as failed:
+                self._notes.write(path, f"AMQ6109E: The file of a temporary queue cannot be removed: {failed}.")
 
 
 def _expire_slice(scan: ExpiryScan, engine: Engine) -> tuple[bool, int]:

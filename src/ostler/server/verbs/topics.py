@@ -132,7 +132,7 @@ class PendingRequest(TaskReply):
     def on_done(self) -> None:
         conversation = self.conversation
         try:
-            finish_request(self.subscription, self.sent)
+            finish_request(conversation.engine, conversation.connection, self.subscription, self.sent)
         except MQError as error:
             conversation.reply_failure(SUBSCRIPTION_REQUEST, self.number, error.completion, error.reason, error.detail)
             return

@@ -90,16 +90,8 @@ class Account:
         return wrong
 
     def _check_twice(self, found: Counter[str]) -> list[str]:
-        """Nothing is there twice, but for a non-persistent message that was got outside a unit of work.
-
-        The client confirms such a get without waiting: if the link breaks just then, the message comes again.
-        """
-        alone = {name for unit in self.units if unit.may_lose_one for name in unit.gets}
-        return [
-            f"{name} was got or is there {count} times"
-            for name, count in found.items()
-            if count > 1 and (name in self._persistent or name not in alone)
-        ]
+        """Nothing is there twice, persistent or not. A message that is not persistent may be lost instead."""
+        return [f"{name} was got or is there {count} times" for name, count in found.items() if count > 1]
 
     def _missing(self, found: Counter[str], asked: set[str]) -> list[str]:
         """Return the persistent messages that were put for certain and are nowhere."""
