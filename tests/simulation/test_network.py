@@ -187,3 +187,21 @@ def test_a_connection_that_was_silent_never_delivers_with_a_gap() -> None:
     pair.settle()
     with pytest.raises(ConnectionResetError):
         pair.other.recv(10)
+
+
+def test_what_a_parting_holds_back_is_not_overtaken_by_what_was_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packet that is held back arrives before a later one, even if that one is so slow that no parting holds it."""
+    pair = simulated_pair()
+    assert pair.network is not None
+    assert isinstance(pair.one, SimulatedSocket)
+    assert pair.one.connection is not None
+    delays_ns = iter([50_000_000, 300_000_000])
+    monkeypatch.setattr(pair.one.connection, "_delay", lambda: next(delays_ns, 1_000_000))
+    pair.one.send(b"first ")
+    pair.one.send(b"second")
+    pair.network.part("127.1.0.1", "127.1.0.2", 0.1)
+    pair.network.scheduler.sleep(1)
+    received = b""
+    while len(received) < len(b"first second"):
+        received += pair.other.recv(100)
+    assert received == b"first second"

@@ -124,6 +124,7 @@ class Connection:
         self.ends = [first]
         first.connection = self
         self._last_arrival_ns = {id(first): 0}
+        self._under_way: dict[int, deque[object]] = {id(first): deque()}  # of each end, in the order of sending
         self._silent: set[int] = set()  # ends from which nothing arrives any more
         self._lost_after: dict[int, int] = {}
 
@@ -131,6 +132,7 @@ class Connection:
         self.ends.append(second)
         second.connection = self
         self._last_arrival_ns[id(second)] = 0
+        self._under_way[id(second)] = deque()
 
     def other(self, end: SimulatedSocket) -> SimulatedSocket | None:
         if len(self.ends) < 2:
@@ -175,25 +177,29 @@ class Connection:
         if sender is not None:
             at_ns = max(at_ns, self._last_arrival_ns[id(sender)] + 1)
             self._last_arrival_ns[id(sender)] = at_ns
-        self._network.scheduler.call_at(at_ns, partial(self._arrive, sender, arrive))
+            self._under_way[id(sender)].append(arrive)
+            self._network.scheduler.call_at(at_ns, partial(self._arrive, sender))
+        else:
+            assert callable(arrive)
+            self._network.scheduler.call_at(at_ns, arrive)
 
-    def _arrive(self, sender: SimulatedSocket | None, arrive: object) -> None:
-        assert callable(arrive)
-        if sender is None:
-            arrive()
-            return
+    def _arrive(self, sender: SimulatedSocket) -> None:
+        """Have the oldest that an end has under way arrive, unless the hosts are parted now.
+
+        There is a call for each, and which one it was made for does not matter: whatever a parting holds back, nothing
+        overtakes.
+        """
         now_ns = self._network.scheduler.now_ns
-        if id(sender) in self._silent or now_ns >= self._lost_after.get(id(sender), 1 << 62):
-            return
         target = self._network.hosts.get(sender.peer_address[0])
         if target is not None:
             parted_ns = self._network.parted_until_ns(sender.host, target)
             if parted_ns > now_ns:
-                # All that follows arrives after this, as it is held back as well or has a later time.
-                again_ns = max(parted_ns, self._last_arrival_ns[id(sender)]) + 1
-                self._last_arrival_ns[id(sender)] = again_ns
-                self._network.scheduler.call_at(again_ns, partial(self._arrive, sender, arrive))
+                self._network.scheduler.call_at(parted_ns + 1, partial(self._arrive, sender))
                 return
+        arrive = self._under_way[id(sender)].popleft()
+        if id(sender) in self._silent or now_ns >= self._lost_after.get(id(sender), 1 << 62):
+            return
+        assert callable(arrive)
         arrive()
 
 
