@@ -134,7 +134,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
 def _check_free(queue: Queue) -> None:
     if queue.is_needed:
         raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use by running channels.")
-    if queue.handles or queue.uncommitted > 0:
+    if queue.handles or queue.uncommitted > 0 or queue.is_moving:
         raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
 
 

@@ -207,6 +207,8 @@ def _open_topic_alias(
 def _check_fit(engine: Engine, queue: Queue, found: Resolved, request: OpenRequest) -> None:
     if queue.damaged:
         raise MQError(mq.MQRC_OBJECT_DAMAGED, queue.damaged)
+    if queue.is_moving:
+        raise MQError(mq.MQRC_OBJECT_IN_USE, f"The messages of the queue {queue.name} are being moved.")
     if found.remote_manager and request.options & (_INPUT | mq.MQOO_BROWSE):
         raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "A remote queue can be opened for output only.")
     if request.manager_name not in ("", engine.name) and request.options & _ACTIONS & ~mq.MQOO_OUTPUT:

@@ -46,7 +46,12 @@ def commit(engine: Engine, connection: Connection, may_pause: bool = False) -> U
         connection.counters.commits_failed += 1
         engine.counters.commits_failed += 1
         return UnitOutcome(mq.MQRC_BACKED_OUT)
-    if may_pause and len(unit.entries) > ENTRIES_AT_ONCE and not unit.is_retaining:
+    return commit_in_slices(engine, unit) if may_pause else UnitOutcome(0, commit_unit(engine, unit))
+
+
+def commit_in_slices(engine: Engine, unit: UnitOfWork) -> UnitOutcome:
+    """Commit a unit, a large one in slices: the outcome has the task to wait for."""
+    if len(unit.entries) > ENTRIES_AT_ONCE and not unit.is_retaining:
         lsn: i64 = _record_commit(engine, unit)
         return UnitOutcome(0, lsn, begin_end(engine, unit, lsn, True))
     return UnitOutcome(0, commit_unit(engine, unit))
@@ -67,13 +72,21 @@ def back_out(engine: Engine, connection: Connection, may_pause: bool = False) ->
     if not unit.backed_out_by_system:
         is_hardened: bool = unit.first_lsn >= 0 and _hardens_backout_counts(unit)
         task: EngineTask | None = None
-        if may_pause and len(unit.entries) > ENTRIES_AT_ONCE:
-            _record_back_out(engine, unit)
-            task = begin_end(engine, unit, 0, False)
+        if may_pause:
+            task = back_out_in_slices(engine, unit)
         else:
             back_out_unit(engine, unit)
         return UnitOutcome(0, engine.journal.end_lsn() if is_hardened else 0, task)
     return UnitOutcome()
+
+
+def back_out_in_slices(engine: Engine, unit: UnitOfWork) -> EngineTask | None:
+    """Back out a unit, a large one in slices: the task is returned. None: it is done."""
+    if len(unit.entries) > ENTRIES_AT_ONCE:
+        _record_back_out(engine, unit)
+        return begin_end(engine, unit, 0, False)
+    back_out_unit(engine, unit)
+    return None
 
 
 def _hardens_backout_counts(unit: UnitOfWork) -> bool:
@@ -336,11 +349,7 @@ def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | 
         return None
     if oldest is not None:
         _fail_waiting(engine, oldest)
-        if len(oldest.entries) > ENTRIES_AT_ONCE:
-            _record_back_out(engine, oldest)
-            begin_end(engine, oldest, 0, False)
-        else:
-            back_out_unit(engine, oldest)
+        back_out_in_slices(engine, oldest)
         oldest.backed_out_by_system = True
         oldest.entries = []
     return oldest

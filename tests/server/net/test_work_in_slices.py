@@ -12,12 +12,14 @@ from tests.world.wire_bench import Peer, WireBench, get, put
 
 import ostler
 from ostler.command.admin.subscriptions import define_subscription
+from ostler.engine.queue.move_queue import MoveMessages, begin_move
 from ostler.engine.queue.slots import PUT_UNCOMMITTED
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
+from ostler.wire.object_frames import OpenArguments
 from ostler.wire.replies import decode_reply
 from ostler.wire.subscribe_frames import SubscribeArguments, decode_subscribe_reply
 
@@ -289,6 +291,45 @@ def test_a_subscriber_that_goes_away_ends_the_delivery(bench: WireBench) -> None
     peer.close()
     until(bench, lambda: not bench.manager.engine.tasks, "the delivery goes on")
     bench.check_nothing_left()
+
+
+def begin_move_to(bench: WireBench, target: str, **attributes: int) -> MoveMessages:
+    """Begin to move many messages to another queue, and stop in the middle of it."""
+    with ostler.connect(bench.manager) as program, program.open("Q", "w") as queue:
+        for number in range(COUNT):
+            queue.put(b"%d" % number, persistent=number % 2 == 0)
+    bench.define(target, MAXDEPTH=1_000_000, **attributes)
+    queues = bench.manager.engine.queues
+    with bench.manager.turn as engine:
+        move = begin_move(engine, queues["Q"], queues[target], True)
+    bench.turn(3)
+    assert not move.is_done, "a small share does not suffice for all of it"
+    return move
+
+
+def test_messages_are_moved_in_slices_while_others_are_served(bench: WireBench) -> None:
+    move = begin_move_to(bench, "TARGET")
+    check_others_are_served(bench)
+    refused = bench.peer("WARM").ask(wire.OPEN, OpenArguments(mq.MQOT_Q, "Q", mq.MQOO_OUTPUT).encode())
+    assert refused.reason == mq.MQRC_OBJECT_IN_USE
+    until(bench, lambda: move.is_done, "the move does not end")
+    assert move.failure is None
+    queues = bench.manager.engine.queues
+    assert (queues["Q"].depth, queues["TARGET"].depth) == (0, COUNT)
+    with ostler.connect(bench.manager) as program, program.open("TARGET", "r") as queue:
+        assert [int(queue.get().body) for _ in range(COUNT)] == list(range(COUNT))  # type: ignore[union-attr]
+
+
+def test_a_move_that_fails_in_the_middle_leaves_all_messages_where_they_were(bench: WireBench) -> None:
+    move = begin_move_to(bench, "TARGET")
+    bench.manager.engine.queues["TARGET"].depth_max = COUNT // 2
+    until(bench, lambda: move.is_done, "the move does not end")
+    assert move.failure is not None
+    assert move.failure.reason == mq.MQRC_Q_FULL
+    queues = bench.manager.engine.queues
+    assert (queues["Q"].depth, queues["TARGET"].depth) == (COUNT, 0)
+    with ostler.connect(bench.manager) as program, program.open("Q", "r") as queue:
+        assert [int(queue.get().body) for _ in range(COUNT)] == list(range(COUNT))  # type: ignore[union-attr]
 
 
 def test_the_longest_pass_is_shown(bench: WireBench) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from ostler.command.admin.context import CommandContext, CommandRefused
+from ostler.command.admin.move import move_messages
 from ostler.command.admin.objects import matching_names
 from ostler.command.admin.permissions import authorize
 from ostler.command.mqsc.arguments import CommandOptions, object_name
@@ -16,7 +17,6 @@ from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
-from ostler.engine.queue.move_queue import move_messages
 from ostler.engine.statistics import QueueResetStatistics, queue_statistics
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
@@ -48,16 +48,10 @@ def _move(source: str, destination: str, must_be_empty: bool, context: CommandCo
     authorize(context, "MOVE", ObjectType.QLOCAL, source)
     context.authorize(mq.MQOT_Q, destination, PUT)
 
-    def change(engine: Engine) -> int:
-        for name in (source, destination):
-            if name not in engine.queues:
-                raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, name)
-        if source == destination:
-            raise CommandRefused("AMQ8101E", "The source and the destination are the same queue.")
-        return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)
-
+    if source == destination and context.query(lambda engine: source in engine.queues):
+        raise CommandRefused("AMQ8101E", "The source and the destination are the same queue.")
     try:
-        context.change(change)
+        move_messages(context, source, destination, must_be_empty)
     except MQError as error:
         raise unknown_object(error, error.detail) from None
     yield message("AMQ8022I", f"Messages of {PRODUCT} queue {source} moved to {destination}.")

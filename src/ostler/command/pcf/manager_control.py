@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from ostler.command.admin.context import CommandContext, CommandRefused
+from ostler.command.admin.move import move_messages
 from ostler.command.admin.permissions import authorize
 from ostler.command.pcf.command import (
     CHANNEL_NAME_LENGTH,
@@ -21,7 +22,6 @@ from ostler.command.pcf.command import (
 )
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.engine.core import Engine
-from ostler.engine.queue.move_queue import move_messages
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import PUT
@@ -121,17 +121,10 @@ def _move(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQCACF_TO_Q_NAME)
     must_be_empty = request.number(mq.MQIACF_MOVE_TYPE, mq.MQIACF_MOVE_TYPE_MOVE) != mq.MQIACF_MOVE_TYPE_ADD
     try:
-        context.change(partial(_move_messages, source, destination, must_be_empty))
+        move_messages(context, source, destination, must_be_empty)
     except (MQError, CommandRefused) as error:
         raise as_pcf_refusal(error) from None
     yield []
-
-
-def _move_messages(source: str, destination: str, must_be_empty: bool, engine: Engine) -> int:
-    for name in (source, destination):
-        if name not in engine.queues:
-            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name}.")
-    return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)
 
 
 _CLUSTER: Final = text("MQCA_CLUSTER_NAME", NAME_LENGTH, required=True)

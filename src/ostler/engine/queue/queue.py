@@ -128,6 +128,7 @@ class Queue:
         self.pending_delete = False
         self.keeps_retained: bool = definition.name == RETAINED_QUEUE
         self.is_needed = False  # by running channels, which do not have it open; it must not be deleted
+        self.is_moving = False  # MOVE QLOCAL is under way: nobody may open it
         self.deleted = False
         self.damaged = ""
         # Triggering.
