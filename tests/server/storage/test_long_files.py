@@ -28,7 +28,7 @@ def manager(tmp_path: Path) -> Iterator[QueueManager]:
 def delete_a_long_queue(manager: QueueManager) -> str:
     """Delete a temporary queue whose messages are in its file. Returns the path of its files."""
     with ostler.connect(manager) as program:
-        queue = program.open("SYSTEM.DEFAULT.MODEL.QUEUE", "rw")
+        queue = program.open_dynamic("SYSTEM.DEFAULT.MODEL.QUEUE", "LONG.*")
         for _ in range(40):
             queue.put(bytes(20_000), persistent=False)
         temporary = manager.engine.queues[queue.name]
