@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from tests.command.conftest import LOG, STARTED_MS, LocalCommandContext, Operator, Program
 
+import ostler
+from ostler.command.mqsc.interpreter import run_command
 from ostler.engine.open import close_object
 from ostler.engine.put import put
 from ostler.model import constants as mq
 from ostler.model.structures.catalogue import LAYOUTS
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 
@@ -124,3 +127,24 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
     said, part = operator.is_wrong(command)
     assert part == until
     assert why in said
+
+
+def test_a_long_move_is_waited_for(tmp_path: Path) -> None:
+    """The thread that goes on with long searches moves the messages; the command returns when all are there."""
+    manager = QueueManager(create_queue_manager(tmp_path, "LONGMOVE", LOG))
+    manager.start()
+    context = ManagerCommandContext(manager)
+    try:
+        for name in ("FROM", "TO"):
+            list(run_command(context, f"define qlocal({name})"))
+        with ostler.connect(manager) as program, program.open("FROM", "w") as queue:
+            for number in range(1_200):
+                queue.put(b"%d" % number, persistent=number % 100 == 0)
+        assert list(run_command(context, "move qlocal(FROM) toqlocal(TO)")) == [
+            "AMQ8022I: Messages of Ostler queue FROM moved to TO."
+        ]
+        assert bodies_of(manager, "TO") == [b"%d" % number for number in range(1_200)]
+        assert bodies_of(manager, "FROM") == []
+        assert not manager.engine.queues["TO"].is_moving
+    finally:
+        manager.end("immediate")

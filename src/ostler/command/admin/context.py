@@ -142,6 +142,10 @@ class CommandContext(ABC):
         Applications that it wakes are notified.
         """
 
+    def pause(self) -> None:
+        """Gives others a turn, while a command waits for a task of the engine."""
+        return
+
     def as_pipelined(self) -> CommandContext:
         """Returns a context whose changes are durable only when `wait_durable` has returned.
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from time import sleep
-from typing import Final
-
 from ostler.command.admin.context import CommandContext
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import MoveMessages, begin_move
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
-
-_PAUSE_SECONDS: Final = 0.001
 
 
 def move_messages(context: CommandContext, source: str, destination: str, must_be_empty: bool) -> None:
@@ -28,7 +23,7 @@ def move_messages(context: CommandContext, source: str, destination: str, must_b
     context.change(begin)
     move = begun[-1]
     while not context.query(lambda _: move.is_done):
-        sleep(_PAUSE_SECONDS)
+        context.pause()
     move.check()
     if move.failure is not None:
         raise move.failure

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ostler.server.queue_manager import QueueManager
     from ostler.server.services import Services
 
+_PAUSE_SECONDS: Final = 0.001
 _EVENTS_AT_ONCE: Final = 100
 _MEGABYTE: Final = 1024 * 1024
 _STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
@@ -89,6 +90,9 @@ class ManagerCommandContext(CommandContext):
             self._owed_lsn = max(self._owed_lsn, lsn)
         elif lsn:  # threads share this object: each waits for its own change
             self._manager.writer.wait_durable(lsn)
+
+    def pause(self) -> None:
+        self._manager.machine.sleep(_PAUSE_SECONDS)
 
     def start_listener(self, name: str) -> None:
         raise _no_server()
