@@ -190,6 +190,8 @@ class ReadyLoad(ABC):
     point_spec: PointSpec
     measured_seconds_least: float = 0.0
     """The least length of the window, where the settings have a shorter one: the event that is measured takes it."""
+    warm_up_seconds_least: float = 0.0
+    """The least length of the warm-up: what is used for the first time may take longer than the settings have."""
     is_one_by_one: bool = False
     """Operations of one client follow one another, and one of them may outlast the window: then the rate is that of the
     time that all of them took."""

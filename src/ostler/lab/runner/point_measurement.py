@@ -138,7 +138,7 @@ class PointMeasurement:
         settings = self._settings
         timeline = Timeline.starting(
             time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
-            settings.warm_up_seconds,
+            max(settings.warm_up_seconds, ready.warm_up_seconds_least),
             max(settings.measured_seconds, ready.measured_seconds_least),
             settings.cool_down_seconds,
         )

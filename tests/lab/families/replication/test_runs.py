@@ -41,6 +41,7 @@ from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import MeasuredPoint, measured_points
 from ostler.lab.store.roles import FOLLOWER, LABORATORY, LEADER, PROBE, QUEUE_MANAGER, RECOVERY, role_at
 from ostler.lab.store.run_reader import StoredRun, read_run
+from ostler.lab.store.segments import WARM_UP
 
 SETTINGS = replace(
     QUICK, warm_up_seconds=0.1, measured_seconds=0.4, cool_down_seconds=0.1, repetitions=1, peers=(), libraries=False
@@ -175,6 +176,13 @@ def test_two_queue_managers_each_with_copies_over_a_distance(tmp_path: Path) -> 
     limits = [point for point in measured_points(found) if point.contestant == REPLICATED_FORCES.name]
     near, _, far = sorted(limits, key=lambda point: int(point.parameters["added_latency_ms"]))
     assert near.operations[COMMIT].mean_ns or 0.0 > 0
+    warm_up = {
+        (row["step"], row["contestant"]): row["seconds"]
+        for row in found.table("phase").to_pylist()
+        if row["phase"] == WARM_UP
+    }
+    # Two queue managers with two pairs each: files of queues are made at their first use.
+    assert [round(warm_up[number, "Ostler"], 2) for number in range(3)] == [0.12, 0.12, 0.1]
     assert (far.operations[COMMIT].mean_ns or 0.0) >= 10_000_000, "the limit is as far apart"
 
 

@@ -39,6 +39,8 @@ from ostler.lab.runner.replication.port import GroupPlan, ReplicatedQueueManager
 ALONE: Final = OstlerContestant(WITHOUT_COPIES)
 FROM_MEMORY: Final = OstlerContestant("Ostler, acknowledged in memory")
 BACKLOG: Final = "backlog of the other site at the end, bytes"
+_FIRST_USE_SECONDS: Final = 0.03
+"""The time that the first use of a pair of queues may take."""
 _MEMORY_PROMISE: Final = "forced by one instance and received by another before an answer: ReplicationAck=Memory"
 _FORCED_PROMISE: Final = "forced by two instances before an answer"
 _ALONE_PROMISE: Final = "forced by the only queue manager before an answer"
@@ -83,6 +85,8 @@ class ReplicationExperiment(LoadExperiment):
         self._start = start
         self._groups: dict[tuple[GroupPlan, int], list[ReplicatedQueueManager]] = {}
         """By the shape of their plan and their number."""
+        self._used: list[LoadedManager] = []
+        """The first ones of those that were under load."""
         super().__init__(context, replicated_point, ostler_contestants)
 
     def _point(self, point: LoadPoint) -> ReplicatedPoint:
@@ -136,12 +140,24 @@ class ReplicationExperiment(LoadExperiment):
         if plan is None:
             if not self.keeps_all:
                 self._end_groups()
-            return super()._prepare_ostler(ours, point)
+            alone = super()._prepare_ostler(ours, point)
+            alone.warm_up_seconds_least = self._first_use_seconds(point, self._managers[0])
+            return alone
         groups = self._running_groups(plan, point.managers)
         driver = self._load(ours.name, 1 if ours.is_library else self._context.settings.drivers)
         managers: Sequence[LoadedManager] = groups
         open_load(driver, self._spec(point, ours, managers))
-        return ReadyReplicatedLoad(driver, self._point_spec(point), groups, point.kind, plan)
+        ready = ReadyReplicatedLoad(driver, self._point_spec(point), groups, point.kind, plan)
+        ready.warm_up_seconds_least = self._first_use_seconds(point, groups[0])
+        return ready
+
+    def _first_use_seconds(self, point: LoadPoint, first: LoadedManager) -> float:
+        """Return the warm-up of queue managers that were just started: each queue's file is made when it is used for
+        the first time, at all instances. 0 when they were under load before."""
+        if first in self._used:
+            return 0.0
+        self._used.append(first)
+        return _FIRST_USE_SECONDS * point.managers * point.pairs
 
     def _running_groups(self, plan: GroupPlan, managers: int) -> list[ReplicatedQueueManager]:
         """Return the queue managers with copies: the running ones if they are alive and match, otherwise new ones."""
