@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -53,11 +53,13 @@ def test_every_printed_point_is_a_step_with_the_load_of_the_report(scenario: Sce
         assert load.persistent
         assert (load.requester_binding, load.responder_binding) == (Binding.CLIENT, Binding.CLIENT)
         assert load.body_bytes in SIZES
-        assert (load.requesters, load.body_bytes) == point[:2]
+        assert (load.requesters, load.body_bytes) == (point[0], point[2])
         assert load.manager.conversations == 1
         assert load.manager.stanzas["TuningParameters"]["DefaultPQBufferSize"] == "10485760"
     assert {load.requesters for load in found.values()} >= {1}, "the latency of one requester is in every row"
     assert {load.body_bytes for load in found.values()} == set(SIZES)
+    shapes = [plan.shape if (plan := load.group_plan()) is not None else None for load in found.values()]
+    assert sum(one != other for one, other in pairwise(shapes)) == 1, "queue managers are started twice in a run"
 
 
 @pytest.mark.parametrize(
