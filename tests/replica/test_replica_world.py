@@ -19,7 +19,7 @@ STEPS = 300 if os.environ.get("LONG") else 90
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("instances", [2, 3])
 def test_what_was_acknowledged_is_there_once(instances: int, part: int) -> None:
-    acknowledged = lives = 0
+    acknowledged = lives = bases = 0
     for seed in range(part * SEEDS // 10, (part + 1) * SEEDS // 10):
         world = ReplicaWorld(seed, instances, trouble_percent=(4, 8, 12)[seed % 3])
         try:
@@ -31,8 +31,10 @@ def test_what_was_acknowledged_is_there_once(instances: int, part: int) -> None:
             raise
         acknowledged += world.ledger.acknowledged
         lives += world.terms
+        bases += sum(each.bases for each in world.instances)
     assert acknowledged > 100
     assert lives > 10, "there were hardly any failovers"
+    assert bases > 0, "nobody took a base"
 
 
 @pytest.mark.parametrize("mutation", [each for each in ALL if each != NO_TERM_CHECK])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.world.replica.leader_frames import next_frame
 from tests.world.world_lives import LOG_DIRECTORY
 
 from ostler.engine.core import Engine
@@ -116,7 +117,7 @@ def join_sites(leader: Leader, recovery: Follower) -> None:
 def pump(leader: Leader, follower: Follower, link: int = 1) -> list[LogAck]:
     """Send all there is, force, and bring the acknowledgement back."""
     name = follower.side.name
-    while (frame := leader.side.next_frame(name)) is not None:
+    while (frame := next_frame(leader.side, name)) is not None:
         follower.side.receive(link, frame)
     sign = leader.side.sign_of_life(name)
     if sign is not None:
@@ -185,7 +186,7 @@ def test_nothing_of_a_term_is_acknowledged_after_the_promise() -> None:
     greet(leader, follower)
     pump(leader, follower)
     leader.write()
-    frame = leader.side.next_frame("B")
+    frame = next_frame(leader.side, "B")
     assert frame is not None
     follower.side.receive(1, frame)
     follower.side.promise(10)
@@ -260,7 +261,7 @@ def test_a_log_that_is_gone_asks_for_a_base() -> None:
         leader.side._live_at.pop(int(leader.side._live.popleft().position))
     follower = Follower()
     assert greet(leader, follower) == STREAMING
-    while leader.side.next_frame("B") is not None:
+    while next_frame(leader.side, "B") is not None:
         pass
     assert leader.side.followers["B"].state == NEEDS_BASE
     assert "cannot be read at LSN" in leader.side.followers["B"].detail
@@ -286,7 +287,7 @@ def test_a_restartpoint_in_the_middle_of_a_record_begins_before_it() -> None:
     greet(leader, follower)
     pump(leader, follower)
     leader.write(60_000)
-    frame = leader.side.next_frame("B")
+    frame = next_frame(leader.side, "B")
     assert frame is not None
     follower.side.receive(1, frame)
     follower.side.force()
@@ -309,7 +310,7 @@ def test_durable_is_the_end_of_a_batch() -> None:
     pump(leader, follower)
     before = leader.log.durable_lsn()
     end = leader.write(60_000)
-    frame = leader.side.next_frame("B")
+    frame = next_frame(leader.side, "B")
     assert frame is not None
     follower.side.receive(1, frame)
     for ack in follower.side.force():
@@ -328,7 +329,7 @@ def test_a_record_that_a_life_left_unfinished_holds_nothing_up() -> None:
     greet(old, follower)
     pump(old, follower)
     old.write(60_000)
-    frame = old.side.next_frame("B")
+    frame = next_frame(old.side, "B")
     assert frame is not None
     follower.side.receive(1, frame)
     follower.side.force()

@@ -61,10 +61,9 @@ def hello() -> ReplicaHello:
     return made
 
 
-def ended() -> BaseEnd:
-    made = BaseEnd(1, 2)
-    made.restart_lsn, made.position, made.group_lsn, made.catalogue_lsn = 3, 4, 5, 6
-    made.next_queue_id, made.next_unit_of_work, made.lives = 7, 8, [LIFE]
+def begun() -> BaseBegin:
+    made = BaseBegin(1, 2, bytes(range(32)), 3, 4)
+    made.restart_lsn, made.position, made.lives = 5, 6, [LIFE]
     return made
 
 
@@ -87,11 +86,11 @@ EXAMPLES: list[ReplicaFrame] = [
     LogFrame(7, 8, 9, b"images"),
     LogAck(7, 8, 9, 10, 11, 1),
     ControlFrame(7, 8, 9, -1),
-    BaseBegin(1, 2, bytes(range(32)), 3, 4),
+    begun(),
     BaseObjects(1, b"catalogue"),
-    BaseQueue(1, 2, 3, 4, 5, 6),
+    BaseQueue(1, 2, 3, 4, 5),
     BaseMessages(1, 2, b"messages"),
-    ended(),
+    BaseEnd(1, 2, 3, 4),
     Fetch(5, 1, 2, 3),
     Fetched(5, 2, True, b"found"),
     SideFile(1, "users.json", bytes(range(32)), b"secret"),

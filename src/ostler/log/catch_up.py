@@ -70,6 +70,14 @@ class CatchUpReader:
         self._cursor = BlockCursor(self._disk, self._active, self._shape, self._control, position)
         self.position = position
 
+    def another(self) -> CatchUpReader:
+        """Return a reader of the same log, for another thread."""
+        return CatchUpReader(self._disk, self._active, self._shape, self._control)
+
+    def start_of_extent(self, lsn: i64) -> i64:
+        """Return where the extent begins that has an LSN."""
+        return self._shape.start_of(self._shape.extent_of(lsn))
+
     def end_of_image(self, image: bytes) -> i64:
         """Return where the chain ends behind a block."""
         return self._shape.block_start(read_i64_le(image, 24) + len(image))

@@ -153,8 +153,11 @@ class FollowerLog:
         if lsn != position and not (is_life_start and lsn == next_page(position)):
             raise CopyRefused(f"a block at LSN {lsn} cannot follow LSN {position}")
         epoch = read_i64_le(images, at + 16) & UINT32
-        if epoch != self._files.control.state.epoch:
-            raise CopyRefused(f"a block of life {epoch} came in life {self._files.control.state.epoch}")
+        state = self._files.control.state
+        # A copy that took a base has the leader's life before it has the blocks of earlier ones.
+        is_of_life: bool = epoch == state.epoch if lsn >= state.life_start_lsn else epoch < state.epoch
+        if not is_of_life:
+            raise CopyRefused(f"a block of life {epoch} came in life {state.epoch}")
         return size
 
     def force(self) -> list[BlockImage]:

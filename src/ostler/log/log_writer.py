@@ -318,6 +318,10 @@ class LogWriter:
     def close(self) -> None:
         """With nothing pending: note the durable end and close the files."""
         self._write_control()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the files of a log that is given up, whatever is in it."""
         self._store.close()
         self._control.close()
         if self._page_copy is not None:

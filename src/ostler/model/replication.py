@@ -155,6 +155,8 @@ class InstanceStatus:
     client_address: str = ""
     """Where its applications connect while it leads, as host(port); empty when it is not known."""
     is_suspended: bool = False
+    base_percent: int = 0
+    """Rebasing: so much of the base was sent."""
 
     @property
     def backlog_kilobytes(self) -> int:

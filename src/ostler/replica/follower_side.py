@@ -18,6 +18,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from ostler.log.errors import CopyRefused, LogSpace
 from ostler.log.stream_format import FORMAT_VERSION
+from ostler.replica.base_files import BaseFiles
 from ostler.replica.pedigree import Pedigree
 from ostler.replica.site_side import SiteSide
 from ostler.replica.standby import Standby
@@ -54,9 +55,16 @@ class LinkRefused(Exception):
         self.frames: list[ReplicaFrame] = frames if frames is not None else []
 
 
+class BaseWanted(LinkRefused):
+    """The copy is of no use to this leader, nor to any later one: it needs a base."""
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class FollowerSide:
-    def __init__(self, name: str, group: str, queue_manager: str, standby: Standby) -> None:
+    def __init__(
+        self, name: str, group: str, queue_manager: str, standby: Standby, unsure: BaseFiles | None = None
+    ) -> None:
+        """`unsure` is given for a copy that took a base, and may speak of what enough copies never had."""
         self.name: Final[str] = name
         self.group: Final[str] = group
         self.queue_manager: Final[str] = queue_manager
@@ -74,6 +82,8 @@ class FollowerSide:
         self._heard_group_lsn: i64 = 0
         self._owes_ack = False
         self._is_disk_full = False
+        self._unsure = unsure
+        self._unsure_lsn: i64 = unsure.unsure_lsn() if unsure is not None else 0
 
     # -- frames
 
@@ -107,6 +117,7 @@ class FollowerSide:
         refused, detail = self._reason_to_refuse(hello)
         if refused:
             raise LinkRefused(detail, [self._own_hello(hello, refused, detail)])
+        self._check_base(hello)
         self.purpose = hello.purpose
         if hello.purpose == PURPOSE_HA:
             self.standby.log.promise(hello.term - 1)
@@ -118,6 +129,19 @@ class FollowerSide:
         # Of an older link something may be taken and not forced: the new one sends it again.
         self.standby.log.drop_taken()
         return [self._own_hello(hello, 0, "")]
+
+    def _check_base(self, hello: ReplicaHello) -> None:
+        """Raise BaseWanted when the files of this copy speak of what the leader does not have."""
+        if self._unsure_lsn == 0:
+            return
+        log = self.standby.log
+        own = Pedigree(log.lives, int(log.position()))
+        shared = own.relation(Pedigree(hello.lives, int(hello.end_lsn))).lsn
+        if shared < self._unsure_lsn:
+            raise BaseWanted(
+                f"the base of this copy speaks of LSN {self._unsure_lsn}, which no leader has acknowledged; "
+                f"{hello.instance} has this log up to LSN {shared}"
+            )
 
     def _reason_to_refuse(self, hello: ReplicaHello) -> tuple[int, str]:
         log = self.standby.log
@@ -238,6 +262,10 @@ class FollowerSide:
         except LogSpace:
             self._is_disk_full = True
         log.group_is_at(self._heard_group_lsn)
+        if 0 < self._unsure_lsn <= self._heard_group_lsn:
+            self._unsure_lsn = 0
+            assert self._unsure is not None
+            self._unsure.clear_unsure()
         if not self._owes_ack or self.link == NO_LINK or not self.may_hear(self.term):
             return []
         self._owes_ack = False

@@ -5,11 +5,15 @@
     side.forced_here(lsn)                     the log's writer, after that
     frame = side.connected(name, link, ...)   a link to a follower is up: send this first
     side.receive(name, link, frame, now)      for each frame from it
-    frame = side.next_frame(name)             what to send next, when the link takes more; None: nothing now
+    frame = side.next_frame(name)             what to send next, when the link takes more; None: nothing from memory
+    read = side.next_read(name)               then: what has to be read for it. None: nothing now
+    read.make()                               without the lock
+    frame = side.take_read(read)              the frame to send, unless all has changed meanwhile
     side.group_lsn()                          after each of them: what enough copies have forced
 
 A follower that keeps up gets the blocks as they are offered. One that is behind gets them from the extents, life by
-life. Blocks are never queued for one follower: a slow one reads from the extents again when it takes more.
+life. Blocks are never queued for one follower: a slow one reads from the extents again when it takes more. One whose
+log cannot be continued from here gets a base, and the log from the base's restart LSN on beside it.
 
 All calls are made with one lock of the caller's. `now` is its steady clock's, in seconds, and only says who is slow.
 """
@@ -33,6 +37,7 @@ from ostler.wire.replica_frames import (
     PURPOSE_HA,
     REFUSED_TERM,
     SITE_NONE,
+    BaseBegin,
     ControlFrame,
     LifeFrame,
     LogAck,
@@ -51,6 +56,7 @@ OFFLINE: Final = "offline"
 GREETED: Final = "greeted"  # the hello was sent
 STREAMING: Final = "streaming"
 NEEDS_BASE: Final = "needs a base"  # its log cannot be continued from here
+REBASING: Final = "rebasing"  # it is sent a base, and counts for nothing
 REFUSED: Final = "refused"  # it refuses this leader, or has another queue manager's log
 PARTITIONED: Final = "partitioned"  # it has what enough copies had, and this leader does not
 
@@ -93,9 +99,39 @@ class FollowerProgress:
         self.common_epoch: i64 = 0
         self.is_near = False
         """It has nearly caught up: replies may wait for it."""
+        self.awaits_base = False
+        """It has said that it takes nothing but a base."""
+        self.base_percent: i64 = 0
+        """How much of a base was sent."""
+        self.needs_base_seconds: float = -1.0
+        """Since when its log cannot be continued; negative: it can."""
+        self.reader: CatchUpReader | None = None
 
     def is_linked(self) -> bool:
         return self.state == STREAMING
+
+
+class CatchUpRead:
+    """A read of blocks from the extents, for one follower."""
+
+    def __init__(self, name: str, link: i64, reader: CatchUpReader, position: i64, until: i64) -> None:
+        self.name: Final[str] = name
+        self.link: Final[i64] = link
+        self.position: Final[i64] = position
+        self.end: i64 = position
+        self.images = b""
+        self.gone = ""
+        """Why the log is not there."""
+        self._reader = reader
+        self._until: Final[i64] = until
+
+    def make(self) -> None:
+        """Read. No lock is needed."""
+        try:
+            self.images = self._reader.read(self.position, self._until, CATCH_UP_BYTES)
+            self.end = self._reader.position
+        except LogGone as gone:
+            self.gone = str(gone)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -113,6 +149,7 @@ class LeaderSide:
         self.followers: dict[str, FollowerProgress] = {}
         self.highest_term: i64 = membership.term
         """The highest term that a follower has told: when it is above ours, another leader was elected."""
+        self.live_bytes_max: i64 = LIVE_BYTES_MAX
         self._reader = reader
         self._forced: i64 = forced_lsn
         self._forced_position: i64 = position
@@ -150,7 +187,8 @@ class LeaderSide:
         self._live_at[int(position)] = block
         self._live_bytes += len(data)
         self._offered_position = end
-        while self._live_bytes > LIVE_BYTES_MAX and len(self._live) > 1 and self._live[0].end <= self._forced_position:
+        most = self.live_bytes_max
+        while self._live_bytes > most and len(self._live) > 1 and self._live[0].end <= self._forced_position:
             oldest = self._live.popleft()
             self._live_bytes -= len(oldest.frame.images)
             del self._live_at[int(oldest.position)]
@@ -211,6 +249,10 @@ class LeaderSide:
         follower.heard_seconds = now
         follower.behind_seconds = -1.0
         follower.is_near = False
+        follower.awaits_base = False
+        if follower.reader is not None:
+            follower.reader.close()
+        follower.reader = self._reader.another()
         self.membership.connected(name)
         self.hello.purpose = purpose
         self.hello.term = self.membership.term
@@ -223,7 +265,7 @@ class LeaderSide:
         follower = self.followers.get(name)
         if follower is not None and follower.link == link:
             follower.link = -1
-            if follower.state in (GREETED, STREAMING):
+            if follower.state in (GREETED, STREAMING, REBASING):
                 follower.state = OFFLINE
 
     def receive(self, name: str, link: i64, frame: ReplicaFrame, now: float) -> None:
@@ -232,7 +274,7 @@ class LeaderSide:
         if follower is None or follower.link != link:
             return
         if isinstance(frame, LogAck):
-            if follower.state == STREAMING:
+            if follower.state in (STREAMING, REBASING, NEEDS_BASE):
                 self._acknowledged(follower, frame, now)
         elif isinstance(frame, ReplicaHello):
             self._greeted(follower, frame, now)
@@ -247,7 +289,8 @@ class LeaderSide:
         if follower.forced >= follower.owed_lsn:
             follower.behind_seconds = -1.0
         # In an earlier life it may have blocks at these LSNs that are void in this one.
-        if ack.epoch == self.lives[-1].epoch and follower.purpose == PURPOSE_HA:
+        is_counted: bool = follower.state == STREAMING and follower.purpose == PURPOSE_HA
+        if is_counted and ack.epoch == self.lives[-1].epoch:
             self.membership.acknowledged(follower.name, int(min(ack.forced, self._offered_position)))
 
     def _greeted(self, follower: FollowerProgress, hello: ReplicaHello, now: float) -> None:
@@ -266,7 +309,8 @@ class LeaderSide:
             follower.detail = f"{hello.instance} answered, not {follower.name}"
             return
         if hello.needs_base:
-            follower.state = NEEDS_BASE
+            follower.awaits_base = True
+            self._need_base(follower, hello.detail or "it has no copy", now)
             return
         own = Pedigree(self.lives, int(self._offered_position))
         theirs = Pedigree(hello.lives, int(hello.end_lsn))
@@ -276,6 +320,7 @@ class LeaderSide:
             follower.detail = f"{follower.name} had LSN {hello.group_lsn} on enough copies; the logs fork at {shared}"
             return
         follower.state = STREAMING
+        follower.needs_base_seconds = -1.0
         follower.forced = hello.end_lsn
         follower.applied = hello.group_lsn
         follower.position = shared
@@ -314,16 +359,49 @@ class LeaderSide:
     # -- what to send
 
     def next_frame(self, name: str) -> ReplicaFrame | None:
-        """Return what to send next to a follower; None: nothing now."""
+        """Return what to send next to a follower; None: there is nothing, or it has to be read."""
         follower = self.followers.get(name)
-        if follower is None or follower.state != STREAMING:
+        if follower is None or follower.state not in (STREAMING, REBASING):
             return None
         life = self._life_to_tell(follower)
         if life >= 0:
             follower.life = life
             before = self.lives[life - 1].epoch if life > 0 else 0
             return LifeFrame(self.membership.term, follower.position, before, self.lives[life])
-        return self._next_blocks(follower)
+        block = self._live_at.get(int(follower.position))
+        if block is None:
+            return None
+        position = follower.position
+        follower.position = block.end
+        if block.frame.term == self.membership.term:
+            return block.frame
+        return LogFrame(self.membership.term, self.group_lsn(), position, block.frame.images)
+
+    def next_read(self, name: str) -> CatchUpRead | None:
+        """Return what has to be read from the extents for a follower that gets no more from memory; None: nothing."""
+        follower = self.followers.get(name)
+        if follower is None or follower.state not in (STREAMING, REBASING) or self._life_to_tell(follower) >= 0:
+            return None
+        position = follower.position
+        until = min(self._end_of_life(follower.life), self._forced_position)
+        if position >= until or int(position) in self._live_at:
+            return None
+        reader = follower.reader
+        assert reader is not None
+        return CatchUpRead(name, follower.link, reader, position, until)
+
+    def take_read(self, read: CatchUpRead, now: float) -> ReplicaFrame | None:
+        """Return the frame with the blocks that were read; None when they are not wanted any more, or are gone."""
+        follower = self.followers[read.name]
+        if follower.link != read.link or follower.state not in (STREAMING, REBASING):
+            return None
+        if follower.position != read.position:
+            return None
+        if read.gone:
+            self._need_base(follower, read.gone, now)
+            return None
+        follower.position = read.end
+        return LogFrame(self.membership.term, self.group_lsn(), read.position, read.images)
 
     def _life_to_tell(self, follower: FollowerProgress) -> i64:
         """Return the index of the life that the blocks at the follower's position belong to, if it was not told; -1."""
@@ -342,30 +420,54 @@ class LeaderSide:
             return self.lives[index + 1].start_lsn
         return self._offered_position + 1
 
-    def _next_blocks(self, follower: FollowerProgress) -> ReplicaFrame | None:
-        position = follower.position
-        block = self._live_at.get(int(position))
-        if block is not None:
-            follower.position = block.end
-            if block.frame.term == self.membership.term:
-                return block.frame
-            return LogFrame(self.membership.term, self.group_lsn(), position, block.frame.images)
-        until = min(self._end_of_life(follower.life), self._forced_position)
-        if position >= until:
-            return None
-        try:
-            images = self._reader.read(position, until, CATCH_UP_BYTES)
-        except LogGone as gone:
-            follower.state = NEEDS_BASE
-            follower.detail = str(gone)
-            return None
-        follower.position = self._reader.position
-        return LogFrame(self.membership.term, self.group_lsn(), position, images)
+    # -- bases
+
+    def _need_base(self, follower: FollowerProgress, why: str, now: float) -> None:
+        follower.state = NEEDS_BASE
+        follower.detail = why
+        follower.base_percent = 0
+        if follower.needs_base_seconds < 0.0:
+            follower.needs_base_seconds = now
+
+    def should_set_aside(self, name: str, now: float, patience_seconds: float) -> bool:
+        """Return True when a follower whose log cannot be continued is to be told so: it then gives its copy up.
+
+        Until then its copy is worth something in an election, if it is in the set. A leader that cannot take it out of
+        the set has to tell it some time: it needs the copy.
+        """
+        follower = self.followers[name]
+        if follower.state != NEEDS_BASE or follower.awaits_base:
+            return False
+        membership = self.membership
+        is_out: bool = name not in membership.rule.members and membership.asked is None
+        return is_out or now - follower.needs_base_seconds > patience_seconds
+
+    def begin_base(self, name: str, link: i64, begin: BaseBegin) -> bool:
+        """Complete the first frame of a base, and send the log from there on. False: the follower has gone."""
+        follower = self.followers.get(name)
+        if follower is None or follower.link != link or not follower.awaits_base:
+            return False
+        begin.lives = self.lives
+        begin.position = self._reader.start_of_extent(begin.restart_lsn)
+        follower.state = REBASING
+        follower.base_percent = 0
+        follower.position = begin.position
+        # The base names the lives: all blocks count as those of the last one.
+        follower.life = len(self.lives) - 1
+        return True
+
+    def base_advanced(self, name: str, percent: i64) -> None:
+        """Note how much of a base was sent."""
+        self.followers[name].base_percent = percent
 
     def sign_of_life(self, name: str) -> ReplicaFrame | None:
         """Return a frame without blocks, with the group LSN: for each heartbeat, and when there is nothing to send."""
         follower = self.followers.get(name)
-        if follower is None or follower.state != STREAMING or self._life_to_tell(follower) >= 0:
+        if follower is None or follower.state not in (STREAMING, REBASING, NEEDS_BASE) or follower.link < 0:
+            return None
+        if follower.state == NEEDS_BASE and follower.awaits_base:
+            return None
+        if follower.state != NEEDS_BASE and self._life_to_tell(follower) >= 0:
             return None
         return LogFrame(self.membership.term, self.group_lsn(), self._offered_position, b"")
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     # Loaded by instances of replicated queue managers only.
     from ostler.server.config.replication_ini import ReplicationSection
     from ostler.server.replica.agent import Promotion
-    from ostler.server.replica.instance import EmptyParts, InstanceParts
+    from ostler.server.replica.instance import BaseParts, InstanceParts
     from ostler.server.replica.standby_socket import StandbySocket
 
 _TURN_SECONDS: Final = 0.0005
@@ -230,17 +230,26 @@ class Daemon:
         self, manager: QueueManager, section: ReplicationSection
     ) -> tuple[QueueManager, ServerProtocol] | None:
         """Follow until this instance is elected, then start the queue manager. None: a request to end came first."""
-        from ostler.server.replica.empty_instance import is_empty
-        from ostler.server.replica.instance import EmptyParts, InstanceParts, check_can_run, set_data_aside
+        from ostler.server.replica.base_wanted import wants_base
+        from ostler.server.replica.instance import InstanceParts, check_can_run, complete_exchange, set_data_aside
 
         check_can_run(manager, section)
+        complete_exchange(manager)
         aside = set_data_aside(manager, section)
         if aside is not None:
             self._open_log_of_replica(manager)
             self._log(f"AMQ3285W: The data of this instance of {manager.name} are set aside in {aside}.")
-        if is_empty(self._directory.path) and not self._take_first_log(EmptyParts(manager, section, self._log)):
+        if wants_base(self._directory.path) and not self._take_base(manager, section):
             return None
-        parts = self._parts = InstanceParts(manager, section, self._log)
+        try:
+            parts = self._parts = InstanceParts(manager, section, self._log)
+        except (LogDamaged, SnapshotDamaged, FilesUnrelated, JournalInconsistent) as damage:
+            # The other instances have what this one has lost.
+            self._give_copy_up(section, str(damage))
+            manager = QueueManager(self._directory)
+            if not self._take_base(manager, section):
+                return None
+            parts = self._parts = InstanceParts(manager, section, self._log)
         local = self._open_standby(manager, parts)
         self._log(f"AMQ8003I: Instance {section.instance} of queue manager {manager.name} follows.")
         self._report_ready(manager)
@@ -253,6 +262,8 @@ class Daemon:
             request = self._next_request(_NO_WAIT)
         local.close()
         if promotion is None and request is None and parts.begins_anew:
+            if parts.agent.base_wanted:
+                self._give_copy_up(section, parts.agent.base_wanted)
             parts.close(parts.begins_anew)
             self._begin_anew(parts.begins_anew)
         if promotion is None:
@@ -269,7 +280,7 @@ class Daemon:
             self._requests.put(request)
         return self._serve(manager)
 
-    def _open_standby(self, manager: QueueManager, parts: EmptyParts | InstanceParts) -> StandbySocket:
+    def _open_standby(self, manager: QueueManager, parts: BaseParts | InstanceParts) -> StandbySocket:
         """Show the state of an instance that does not lead, and answer commands."""
         self._open_log_of_replica(manager)
         self._note_state(ManagerState.REPLICA)
@@ -280,17 +291,33 @@ class Daemon:
             self.error_log = open_error_log(self._directory, self._echo)
             manager.notices = Notices(self.error_log, manager.notices)
 
-    def _take_first_log(self, parts: EmptyParts) -> bool:
-        """Wait until a leader was heard, and create the log. False: a request to end came first."""
-        local = self._open_standby(parts.manager, parts)
-        self._log(f"AMQ3237I: This instance of queue manager {self._directory.name} is empty, and waits for a leader.")
-        self._report_ready(parts.manager)
+    def _give_copy_up(self, section: ReplicationSection, why: str) -> None:
+        """Note that this instance takes a base. Its files stay where they are until that is whole."""
+        from ostler.server.replica.base_wanted import want_base
+        from ostler.server.replica.messages import replication_message
+
+        if self.error_log is None:
+            self.error_log = open_error_log(self._directory, self._echo)
+        want_base(self._directory.path, why)
+        self._log(replication_message("AMQ3291W", instance=section.instance, name=self._directory.name, why=why))
+
+    def _take_base(self, manager: QueueManager, section: ReplicationSection) -> bool:
+        """Wait for a leader, and take a base from it. False: a request to end came first."""
+        from ostler.server.replica.instance import BaseParts
+
+        parts = BaseParts(manager, section, self._log)
+        local = self._open_standby(manager, parts)
+        self._log(f"AMQ3270I: This instance of queue manager {manager.name} waits for a base: {parts.why}.")
+        self._report_ready(manager)
         request: EndRequest | None = None
-        while request is None and not parts.first.heard.wait(_FOLLOW_POLL_SECONDS):
+        while request is None and not parts.taking.done.wait(_FOLLOW_POLL_SECONDS):
             request = self._next_request(_NO_WAIT)
         local.close()
         if parts.finish() and request is None:
             return True
+        if parts.taking.failure:
+            self._log(f"AMQ7017S: This instance of {manager.name} cannot take a base: {parts.taking.failure}.")
+            self.exit_status = _UNEXPECTED
         self._mode = request.mode if request is not None else IMMEDIATE
         self.is_ending.set()
         self._note_end()

@@ -56,8 +56,8 @@ from ostler.server.config.qm_ini import LogSection, QueueManagerSettings, new_qm
 from ostler.server.log_statistics import log_counts
 from ostler.server.machine import MACHINE, Machine
 from ostler.server.manager_core import ManagerCore
+from ostler.server.replica.base_wanted import mark_of_empty
 from ostler.server.replica.control import NoReplication, ReplicationControl
-from ostler.server.replica.empty_instance import mark_of_empty
 from ostler.server.resource_publisher import ResourcePublisher
 from ostler.server.security.guard import ServerGuard
 from ostler.server.security.users import Users
@@ -155,13 +155,6 @@ def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings
     identity = machine.random_bytes(16)
     create_log(disk, log_directory, log_settings(settings.log), identity)
     write_instance(data, identity)
-
-
-def create_copied_log(manager: QueueManager, identity: bytes) -> None:
-    """Create the empty log of an instance that was created empty, with the identity of its group's log."""
-    disk, log_directory = log_disk(manager.directory, manager.settings, manager.disk, manager.machine)
-    create_log(disk, log_directory, log_settings(manager.settings.log), identity)
-    write_instance(manager.disk, identity)
 
 
 def _refuse_without_log(disk: Disk, log_directory: str) -> None:
@@ -271,7 +264,12 @@ class QueueManager(ManagerCore):
         return self.restart
 
     def _configure_engine(self) -> None:
-        engine = self.engine
+        self.set_limits(self.engine)
+        self.clock.begin(self.engine)
+        self.engine.unique = self.engine.now_ms << 20
+
+    def set_limits(self, engine: Engine) -> None:
+        """Give an engine of this queue manager the limits of its settings and of this machine."""
         tuning = self.settings.tuning
         engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
         engine.buffer_bytes_persistent = tuning.persistent_queue_buffer_bytes
@@ -281,8 +279,6 @@ class QueueManager(ManagerCore):
         engine.open_files.limit = process_budget(section.primary_files + section.secondary_files).queue_files
         engine.topics.nodes_kept = tuning.topic_nodes_kept
         engine.topics.nodes_max = tuning.topic_nodes_max or 0
-        self.clock.begin(engine)
-        engine.unique = engine.now_ms << 20
 
     def _recover(self, began: float, progress: Progress | None) -> None:
         self._configure_engine()

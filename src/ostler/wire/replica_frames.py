@@ -6,11 +6,12 @@
     REPLICA_LOG       blocks of the log as they stand in the extents; without blocks it is a sign of life
     REPLICA_LOG_ACK   how far the follower received, forced and applied
     REPLICA_CONTROL   facts of the leader's control file
-    BASE_BEGIN        a base begins: the state of the leader for a follower that cannot catch up from the log
+    BASE_BEGIN        a base begins: the state of the leader for a follower that cannot catch up from the log, which
+                      comes with it from here on
     BASE_OBJECTS      a part of the catalogue
     BASE_QUEUE        a queue begins: identity, LSN and number of messages
     BASE_MESSAGES     a part of the messages of that queue
-    BASE_END          the base is whole; the log goes on from its restart LSN
+    BASE_END          the base is whole when the log has reached all that it speaks of
     FETCH             asks for a range of the log, or for a message; the reply has a part of it
     SIDE_FILE         a file that is not in the log
     PAIR_STATE        what an instance of a pair without arbiter tells the other one; the reply is the other's own
@@ -78,6 +79,9 @@ REFUSED_PARTITIONED: Final = 6
 REFUSED_NAME: Final = 7
 REFUSED_STATE: Final = 8
 REFUSED_MAX: Final = 8
+
+# The reason of a leader's FAREWELL: its log does not reach back to the end of the follower's.
+BASE_NEEDED: Final = 1
 
 # Of a LOG_ACK.
 ACK_DISK_FULL: Final = 1
@@ -287,10 +291,15 @@ class BaseBegin(ReplicaFrame):
         self.base: i64 = base
         """A number of the leader's for this base, so that parts of an earlier one are not taken for it."""
         self.settings = settings
-        """The settings of the log, as `base.py` encodes them."""
+        """The settings of the log, as `replica.base_format` encodes them."""
         self.queues: i64 = queues
         self.size_bytes: i64 = size_bytes
         """About so much will follow."""
+        self.restart_lsn: i64 = 0
+        """A start of the copy replays the log from here on."""
+        self.position: i64 = 0
+        """The log comes from here on: the beginning of the extent with `restart_lsn`."""
+        self.lives: list[Life] = []
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -298,8 +307,9 @@ class BaseBegin(ReplicaFrame):
         writer.position(self.base)
         assert len(self.settings) == SETTINGS_BYTES
         writer.fixed(self.settings)
-        writer.position(self.queues)
-        writer.position(self.size_bytes)
+        for number in (self.queues, self.size_bytes, self.restart_lsn, self.position):
+            writer.position(number)
+        write_lives(writer, self.lives)
         return frame(BASE_BEGIN, 0, 0, writer.getvalue())
 
 
@@ -318,17 +328,18 @@ class BaseObjects(ReplicaFrame):
 
 @final
 class BaseQueue(ReplicaFrame):
-    def __init__(self, base: i64, queue_id: i64, lsn: i64, replay_lsn: i64, next_seq: i64, messages: i64) -> None:
+    def __init__(self, base: i64, queue_id: i64, lsn: i64, next_seq: i64, messages: i64) -> None:
         self.base: i64 = base
         self.queue_id: i64 = queue_id
         self.lsn: i64 = lsn
-        self.replay_lsn: i64 = replay_lsn
+        """The state of the queue is that of this LSN."""
         self.next_seq: i64 = next_seq
+        """0: the queue is damaged, and no messages follow."""
         self.messages: i64 = messages
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
-        for number in (self.base, self.queue_id, self.lsn, self.replay_lsn, self.next_seq, self.messages):
+        for number in (self.base, self.queue_id, self.lsn, self.next_seq, self.messages):
             writer.position(number)
         return frame(BASE_QUEUE, 0, 0, writer.getvalue())
 
@@ -352,33 +363,16 @@ class BaseMessages(ReplicaFrame):
 
 @final
 class BaseEnd(ReplicaFrame):
-    def __init__(self, term: i64, base: i64) -> None:
+    def __init__(self, term: i64, base: i64, next_queue_id: i64, next_unit_of_work: i64) -> None:
         self.term: i64 = term
         self.base: i64 = base
-        self.restart_lsn: i64 = 0
-        """The log is needed from here on."""
-        self.position: i64 = 0
-        """The block with the first record behind `restart_lsn` begins here."""
-        self.group_lsn: i64 = 0
-        self.catalogue_lsn: i64 = 0
-        self.next_queue_id: i64 = 0
-        self.next_unit_of_work: i64 = 0
-        self.lives: list[Life] = []
+        self.next_queue_id: i64 = next_queue_id
+        self.next_unit_of_work: i64 = next_unit_of_work
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
-        for number in (
-            self.term,
-            self.base,
-            self.restart_lsn,
-            self.position,
-            self.group_lsn,
-            self.catalogue_lsn,
-            self.next_queue_id,
-            self.next_unit_of_work,
-        ):
+        for number in (self.term, self.base, self.next_queue_id, self.next_unit_of_work):
             writer.position(number)
-        write_lives(writer, self.lives)
         return frame(BASE_END, 0, 0, writer.getvalue())
 
 
@@ -614,19 +608,18 @@ def _decode(type: i64, request: i64, reader: PayloadReader) -> ReplicaFrame:
 def _decode_base(type: i64, reader: PayloadReader) -> ReplicaFrame:
     if type == BASE_BEGIN:
         term, base, settings = reader.position(), reader.position(), reader.fixed(SETTINGS_BYTES)
-        return BaseBegin(term, base, settings, reader.position(), reader.position())
+        begun = BaseBegin(term, base, settings, reader.position(), reader.position())
+        begun.restart_lsn, begun.position = reader.position(), reader.position()
+        begun.lives = read_lives(reader)
+        return begun
     if type == BASE_OBJECTS:
         return BaseObjects(reader.position(), _rest(reader, DATA_BYTES_MAX))
     if type == BASE_MESSAGES:
         return BaseMessages(reader.position(), reader.position(), _rest(reader, DATA_BYTES_MAX))
-    numbers = [reader.position() for _ in range(6 if type == BASE_QUEUE else 8)]
+    numbers = [reader.position() for _ in range(5 if type == BASE_QUEUE else 4)]
     if type == BASE_QUEUE:
-        return BaseQueue(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
-    ended = BaseEnd(numbers[0], numbers[1])
-    ended.restart_lsn, ended.position, ended.group_lsn = numbers[2], numbers[3], numbers[4]
-    ended.catalogue_lsn, ended.next_queue_id, ended.next_unit_of_work = numbers[5], numbers[6], numbers[7]
-    ended.lives = read_lives(reader)
-    return ended
+        return BaseQueue(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
+    return BaseEnd(numbers[0], numbers[1], numbers[2], numbers[3])
 
 
 def _rest(reader: PayloadReader, most: i64) -> bytes:

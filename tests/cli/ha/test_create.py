@@ -14,7 +14,7 @@ from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.qm_ini import LogManagement, LogType, QueueManagerIni
 from ostler.server.config.replication_ini import ReplicationSection
 from ostler.server.queue_manager import QueueManager, ReplicationUnavailable
-from ostler.server.replica.empty_instance import FILE_NAME, clear_empty, is_empty
+from ostler.server.replica.base_wanted import FILE_NAME, wants_base
 
 
 def settings(directory: QueueManagerDirectory) -> ReplicationSection:
@@ -30,7 +30,7 @@ def test_lr_creates_the_first_instance_with_its_log(ostler: Command, directory: 
     assert done.out.startswith("AMQ8001I: Queue manager QM1 created.\n")
     assert "ostler crtmqm -lr INSTANCE --replica QM1" in done.out
     assert settings(directory).instance == "alpha"
-    assert not is_empty(directory.path)
+    assert not wants_base(directory.path)
     assert any(directory.log.iterdir())
 
 
@@ -50,7 +50,7 @@ def test_a_replica_is_created_empty(ostler: Command, directory: QueueManagerDire
     done = ostler("crtmqm", "-lr", "beta", "--replica", *SMALL_LOG, "QM1")
     assert done.status == 0
     assert done.out.startswith("Instance beta of queue manager QM1 created. It is empty")
-    assert is_empty(directory.path)
+    assert wants_base(directory.path)
     assert list(directory.log.iterdir()) == []
     assert not (directory.path / "instance").exists()
 
@@ -72,9 +72,9 @@ def test_the_mark_of_an_empty_instance_is_versioned(ostler: Command, directory: 
     assert "Format=1" in mark.read_text()
     mark.write_text(mark.read_text().replace("Format=1", "Format=2"))
     with pytest.raises(ConfigurationError, match="has format 2; this release knows format 1"):
-        is_empty(directory.path)
-    clear_empty(directory.path)
-    assert not is_empty(directory.path)
+        wants_base(directory.path)
+    mark.unlink()
+    assert not wants_base(directory.path)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_one_name_several_times_on_one_machine(ostler: Command, data: Path) -> N
     assert [line.split()[0] for line in shown] == ["QMNAME(QM1@alpha)", "QMNAME(QM1@beta)", "QMNAME(QM1@gamma)"]
     beta = locate(data, "QM1@beta")
     assert beta.path == data / "instances" / "beta" / "qmgrs" / "QM1"
-    assert (beta.typed_name, settings(beta).instance, is_empty(beta.path)) == ("QM1@beta", "beta", True)
+    assert (beta.typed_name, settings(beta).instance, wants_base(beta.path)) == ("QM1@beta", "beta", True)
     assert data_roots(data) == [data, *(data / "instances" / name for name in ("alpha", "beta", "gamma"))]
     assert ostler("crtmqm", "-sx", *SMALL_LOG, "QM1@delta").status == 39
     assert ostler("dltmqm", "QM1@gamma").status == 0

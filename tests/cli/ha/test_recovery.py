@@ -16,8 +16,8 @@ from ostler.model.replication import ChangeRole, GroupRole
 from ostler.server.config.directories import QueueManagerDirectory, locate
 from ostler.server.config.qm_ini import LogType, QueueManagerIni
 from ostler.server.config.replication_ini import ReplicationSection, ReplicationType
+from ostler.server.replica.base_wanted import wants_base
 from ostler.server.replica.certificates import check_repository
-from ostler.server.replica.empty_instance import is_empty
 from ostler.server.replica.site import read_site
 
 PRIMARY = ("crtdrprimary", "-m", "QM1", "-r", "south", "-i", "127.0.0.1", "-p", "4451")
@@ -82,7 +82,7 @@ def test_the_printed_command_makes_the_secondary(
     assert done.out.startswith("Instance south of queue manager QM1 created. It is empty")
     directory = QueueManagerDirectory(other, "QM1")
     found = settings(directory)
-    assert is_empty(directory.path)
+    assert wants_base(directory.path)
     assert (found.instance, found.group_name, found.group_role) == ("south", "south", GroupRole.RECOVERY)
     assert found.local_address.port_low == 4451
     assert [(each.name, str(each.addresses[0])) for each in found.recovery_groups] == [("MAIN", "127.0.0.1(4461)")]

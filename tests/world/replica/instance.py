@@ -6,9 +6,11 @@ which they are carried out is that of `docs/explanation/replication.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.world.replica.leader_frames import next_frame
 from tests.world.replica.ledger import Operation
 from tests.world.replica.network import Link
 from tests.world.replica.simulated_arbiter import SimulatedArbiter
@@ -17,9 +19,10 @@ from tests.world.world import World
 from tests.world.world_lives import LOG_DIRECTORY, START_MS
 
 from ostler.engine.core import Engine
+from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.recovery.checkpoint import Checkpoint
 from ostler.engine.recovery.replay import JournalInconsistent
-from ostler.engine.recovery.snapshot import FilesUnrelated, Snapshot, SnapshotDamaged
+from ostler.engine.recovery.snapshot import FilesUnrelated, Snapshot, SnapshotDamaged, replace_file
 from ostler.log import LogError, LogSettings, LogSpace
 from ostler.log.shipping import LogShipper
 from ostler.model.arbiter import (
@@ -37,12 +40,15 @@ from ostler.model.disk import DiskFailed, DiskFull
 from ostler.model.journal import Journal
 from ostler.model.log_life import Life
 from ostler.replica import election
-from ostler.replica.follower_side import NO_LINK, FollowerSide, LinkRefused
-from ostler.replica.leader_side import LeaderSide
+from ostler.replica.base_files import WANTED_PATH, BaseFiles
+from ostler.replica.base_side import BaseSide
+from ostler.replica.base_source import BaseSource
+from ostler.replica.follower_side import NO_LINK, BaseWanted, FollowerSide, LinkRefused
+from ostler.replica.leader_side import NEEDS_BASE, REBASING, LeaderSide
 from ostler.replica.membership import LeaderMembership, default_policy
 from ostler.replica.standby import Standby, open_standby
 from ostler.testing.simulation.crashing_disk import SimulatedDisk
-from ostler.wire.replica_frames import ReplicaHello
+from ostler.wire.replica_frames import ReplicaFrame, ReplicaHello
 
 if TYPE_CHECKING:
     from tests.world.replica.world import ReplicaWorld
@@ -51,10 +57,11 @@ TIMEOUT_SECONDS = 1.0
 HEARTBEAT_SECONDS = 0.3
 HOLD_SECONDS_MAX = 3.0
 PATIENCE_SECONDS = 0.4
-KEEP_EXTENTS = 50
 FRAMES_PER_STEP = 4
+# A base that has all waits so long for enough copies to have it.
+WHOLE_SECONDS = 2.0
 
-DOWN, BROKEN, FOLLOWS, LEADS = "down", "broken", "follows", "leads"
+DOWN, BROKEN, FOLLOWS, LEADS, REBASES = "down", "broken", "follows", "leads", "rebases"
 
 
 class _NoJournal(Journal):
@@ -145,14 +152,20 @@ class Instance:
         self.starts = 0
         self.standby: Standby | None = None
         self.follower: FollowerSide | None = None
+        self.base: BaseSide | None = None
         self.leading: LeadingWorld | None = None
         self.side: LeaderSide | None = None
+        self.unsure_lsn = 0
+        self.bases = 0
+        """How often it has taken a base."""
         self.pending: list[tuple[int, Operation]] = []
         self.reset()
 
     def reset(self) -> None:
         """Forget what a process has in memory."""
-        self.standby = self.follower = self.leading = self.side = None
+        self.standby = self.follower = self.leading = self.side = self.base = None
+        self.sources: dict[str, tuple[BaseSource, Iterator[ReplicaFrame]]] = {}
+        self.has_all_since = -1.0
         self.pending = []
         self.links: dict[str, Link] = {}
         self.incoming: list[Link] = []
@@ -170,13 +183,25 @@ class Instance:
         self.reset()
         self.arbiter.forget()
         self.starts += 1
-        watched = WatchedDisk(self.disk, self.world.allowed_lsn, self.world.identity)
+        watched = WatchedDisk(self.disk, self._allowed_lsn, self.world.identity)
+        files = BaseFiles(watched, watched, LOG_DIRECTORY)
+        self.unsure_lsn = 0
+        try:
+            if files.is_whole():
+                files.exchange()
+            self.unsure_lsn = files.unsure_lsn()
+            if watched.exists(WANTED_PATH):
+                self._begin_rebasing(watched)
+                return
+        except DiskFailed:
+            self.disk = self.disk.crash(self.world.random.randrange(1 << 30))
+            return
         engine = Engine("QM", watched, _NoJournal(), new_definition(ObjectType.QMGR, "QM", {}))
         engine.buffer_bytes_nonpersistent = engine.buffer_bytes_persistent = self.world.buffer_bytes
         engine.now_ms = START_MS
         engine.unique = (self.starts << 44) + (ord(self.name[0]) << 36)
         try:
-            opened = open_standby(engine, watched, LOG_DIRECTORY, None, KEEP_EXTENTS)
+            opened = open_standby(engine, watched, LOG_DIRECTORY, None, self.world.keep_extents)
         except DiskFailed:
             self.disk = self.disk.crash(self.world.random.randrange(1 << 30))
             return
@@ -186,16 +211,31 @@ class Instance:
             self.break_down(str(error))
             return
         self.standby = self.world.make_standby(opened)
-        self.follower = self.world.make_follower_side(self.name, self.standby)
+        self.follower = self.world.make_follower_side(self.name, self.standby, files)
         self.state = FOLLOWS
 
+    def _allowed_lsn(self) -> int:
+        return max(self.world.allowed_lsn(), self.unsure_lsn)
+
     def break_down(self, why: str) -> None:
-        """The copy cannot be used any more."""
+        """The copy cannot be used any more: it takes a base."""
         self.world.note(f"{self.name} is broken: {why}")
         assert self.world.may_break(self, why), why
+        self.want_base(why)
+
+    def want_base(self, why: str) -> None:
+        """Give the copy up, durably, and begin anew."""
+        self.world.note(f"{self.name} wants a base: {why}")
         self.stop()
-        self.state = BROKEN
+        try:
+            replace_file(self.disk, WANTED_PATH, [why.encode()])
+        except (DiskFull, DiskFailed):
+            return
         self.why = why
+
+    def _begin_rebasing(self, watched: WatchedDisk) -> None:
+        self.base = self.world.make_base_side(self.name, watched)
+        self.state = REBASES
 
     def stop(self) -> None:
         """The process ends at once."""
@@ -215,6 +255,8 @@ class Instance:
                 self._follow()
             elif self.state == LEADS:
                 self._lead()
+            elif self.state == REBASES:
+                self._rebase()
         except DiskFailed:
             self.world.note(f"{self.name}: a force failed")
             self.lose_power(self.world.random.randrange(1 << 30))
@@ -237,6 +279,8 @@ class Instance:
         assert side is not None
         assert standby is not None
         self._receive_as_follower(side)
+        if self.state != FOLLOWS:
+            return
         for frame in side.force():
             current = [link for link in self.incoming if link.number == side.link]
             if current:
@@ -263,11 +307,62 @@ class Instance:
                         network.send(link, self.name, reply)
                     side.disconnected(link.number)
                     network.close(link, self.name)
+                    if isinstance(refused, BaseWanted):
+                        self.want_base(str(refused))
+                        return
                     break
             if network.is_closed_for(link, self.name):
                 network.close(link, self.name)
                 side.disconnected(link.number)
                 self.incoming.remove(link)
+                if link.is_base_needed:
+                    self.want_base("the leader's log does not reach back")
+                    return
+
+    # -- taking a base
+
+    def _rebase(self) -> None:
+        side = self.base
+        assert side is not None
+        network = self.world.network
+        for link in list(self.incoming):
+            try:
+                for frame in network.received(link, self.name, FRAMES_PER_STEP):
+                    for reply in side.receive(link.number, frame):
+                        network.send(link, self.name, reply)
+                if link.number == side.link:
+                    for reply in side.force():
+                        network.send(link, self.name, reply)
+            except LinkRefused as refused:
+                self.world.note(f"{self.name} takes no base of {link.leader}: {refused}")
+                for reply in refused.frames:
+                    network.send(link, self.name, reply)
+                side.disconnected(link.number)
+                network.close(link, self.name)
+            if network.is_closed_for(link, self.name):
+                network.close(link, self.name)
+                side.disconnected(link.number)
+                self.incoming.remove(link)
+        if not side.has_all():
+            self.has_all_since = -1.0
+        elif self.has_all_since < 0:
+            self.has_all_since = self.world.now
+        if side.is_ready(self.has_all_since >= 0 and self.world.now - self.has_all_since > WHOLE_SECONDS):
+            self._ask(lambda: self._install(side))
+
+    def _install(self, side: BaseSide) -> None:
+        last_term = self.arbiter.read().last_term
+        try:
+            side.install(last_term)
+        except LinkRefused as refused:
+            self.world.note(f"{self.name}: {refused}")
+            self.stop()
+            return
+        self.bases += 1
+        self.world.note(f"{self.name} has a base")
+        self.world.repaired(self)
+        self.stop()
+        self.start()
 
     def _housekeep(self, standby: Standby) -> None:
         random = self.world.random
@@ -361,6 +456,7 @@ class Instance:
         self.side = self.world.make_leader_side(
             self, hello, membership, log.catch_up_reader(), life.start_lsn, life.start_lsn
         )
+        self.side.live_bytes_max = self.world.live_bytes_max
         shipper.side = self.side
         self.leading = leading
         self.standby = self.follower = None
@@ -417,6 +513,7 @@ class Instance:
                 network.close(link, self.name)
                 side.disconnected(name, link.number)
                 del self.links[name]
+                self._end_base(name)
 
     def _send_as_leader(self, side: LeaderSide) -> None:
         world = self.world
@@ -431,15 +528,59 @@ class Instance:
         is_beat = world.now - self.beat_at >= HEARTBEAT_SECONDS
         for name, link in self.links.items():
             for _ in range(FRAMES_PER_STEP):
-                frame = side.next_frame(name)
+                frame = next_frame(side, name, world.now)
                 if frame is None:
                     break
                 world.network.send(link, self.name, frame)
+            self._send_base(side, name, link)
             sign = side.sign_of_life(name) if is_beat else None
             if sign is not None:
                 world.network.send(link, self.name, sign)
         if is_beat:
             self.beat_at = world.now
+
+    @contextmanager
+    def _still(self) -> Iterator[Engine]:
+        assert self.leading is not None
+        yield self.leading.engine
+
+    def _send_base(self, side: LeaderSide, name: str, link: Link) -> None:
+        """Tell a follower that it needs a base, or send parts of one."""
+        world = self.world
+        follower = side.followers[name]
+        if side.should_set_aside(name, world.now, 3 * TIMEOUT_SECONDS):
+            link.is_base_needed = True
+            world.network.close(link, self.name)
+            return
+        if follower.state == NEEDS_BASE and follower.awaits_base:
+            self._end_base(name)
+            world.base_number += 1
+            source = BaseSource(self._still, side.membership.term, world.base_number, world.settings)
+            begin = source.begin()
+            if not side.begin_base(name, link.number, begin):
+                return
+            world.note(f"{self.name} sends a base to {name} from LSN {begin.restart_lsn}")
+            world.network.send(link, self.name, begin)
+            self.sources[name] = source, source.frames()
+        if follower.state != REBASING or name not in self.sources:
+            return
+        source, frames = self.sources[name]
+        try:
+            for _ in range(world.random.choice([0, 1, 1, 3])):
+                frame = next(frames, None)
+                if frame is None:
+                    self._end_base(name)
+                    break
+                world.network.send(link, self.name, frame)
+        except QueueFileDamaged as damage:
+            world.note(f"{self.name} cannot send a base: {damage}")
+            self._end_base(name)
+            world.network.close(link, self.name)
+
+    def _end_base(self, name: str) -> None:
+        found = self.sources.pop(name, None)
+        if found is not None:
+            found[0].close()
 
     def _decide_as_leader(self) -> None:
         world, side = self.world, self.side

@@ -19,6 +19,8 @@ class Link:
         self.queues: dict[str, deque[tuple[float, bytes]]] = {leader: deque(), follower: deque()}
         """What is on its way to an end, with the time when it arrives."""
         self.open_at: set[str] = {leader, follower}
+        self.is_base_needed = False
+        """The leader's farewell said that the follower needs a base."""
         self.readers = {name: FrameReader(REPLICA_FRAME_BYTES_MAX) for name in (leader, follower)}
 
     def other(self, name: str) -> str:

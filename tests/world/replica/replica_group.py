@@ -162,6 +162,11 @@ class ReplicaGroup:
 
         wait_until(is_in_sync, lambda: f"{count} instances are not in sync:\n{self.describe()}")
 
+    def error_text(self, instance: str) -> str:
+        """Return the error log of an instance."""
+        path = self.directory(instance).errors / "AMQERR01.LOG"
+        return path.read_text() if path.exists() else ""
+
     def describe(self) -> str:
         """Return the last lines of all error logs."""
         shown = []

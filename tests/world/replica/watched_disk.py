@@ -51,6 +51,8 @@ def _number(data: bytes, offset: int) -> int:
 
 def lsns_in(path: str, offset: int, data: bytes, identity: bytes) -> list[tuple[int, str]]:
     """The LSNs that a write to a file other than the log's extents makes it speak of."""
+    if "+" in path:
+        return []  # of a base that is not in place
     name = path.rpartition("/")[2]
     if name == "amqhlctl.lfh":
         note = decode_note(data, identity)

@@ -17,6 +17,7 @@ from tests.world.replica.instance import (
     DOWN,
     FOLLOWS,
     LEADS,
+    REBASES,
     TIMEOUT_SECONDS,
     Instance,
     LeadingWorld,
@@ -39,9 +40,11 @@ from tests.world.replica.mutations import (
 )
 from tests.world.replica.network import Link, Network
 from tests.world.replica.simulated_arbiter import ArbiterStore
+from tests.world.replica.watched_disk import WatchedDisk
 from tests.world.world_lives import LOG_DIRECTORY
 
 from ostler.engine.connection import Connection
+from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.recovery.checkpoint import write_instance
 from ostler.engine.unit_of_work import PREPARED
@@ -49,8 +52,10 @@ from ostler.log.catch_up import CatchUpReader
 from ostler.log.restart import create_log_of_any_size
 from ostler.model.arbiter import ArbiterView
 from ostler.model.constants import MQGMO_NO_SYNCPOINT, MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT
+from ostler.replica.base_files import BaseFiles
+from ostler.replica.base_side import BaseSide
 from ostler.replica.follower_side import FollowerSide
-from ostler.replica.leader_side import NEEDS_BASE, LeaderSide
+from ostler.replica.leader_side import NEEDS_BASE, REBASING, LeaderSide
 from ostler.replica.membership import LeaderMembership, default_policy
 from ostler.replica.standby import Standby
 from ostler.testing.simulation.crashing_disk import SimulatedDisk
@@ -59,6 +64,12 @@ from ostler.wire.replica_frames import ReplicaHello
 STEP_SECONDS = 0.1
 QUEUE = "Q"
 _LENGTHS = [30, 30, 30, 30, 30, 30, 300, 300, 300, 3000, 3000, 70_000]  # the longest crosses extents
+
+
+_TROUBLES = {
+    "kill": 10, "power": 12, "pause": 10, "asleep": 10, "cut": 12, "cut_one": 12, "arbiter": 8, "arbiter_call": 12,
+    "full": 6, "fail": 2, "spoil": 3, "scrap": 8,
+}  # fmt: skip
 
 
 class ReplicaWorld:
@@ -71,6 +82,9 @@ class ReplicaWorld:
         self.identity = (seed + 1).to_bytes(16, "little")
         self.settings = new_settings()
         self.buffer_bytes = self.random.choice([0, 4096, 100_000])
+        self.keep_extents = self.random.choice([1, 50])
+        self.live_bytes_max = self.random.choice([20_000, 16 << 20])
+        self.base_number = 0
         self.now = 0.0
         self.notes: list[str] = []
         self.store = ArbiterStore()
@@ -109,12 +123,18 @@ class ReplicaWorld:
             return ApplyingBeyondGroup(opened.engine, opened.replay, opened.log, opened.journal)
         return opened
 
-    def make_follower_side(self, name: str, standby: Standby) -> FollowerSide:
+    def make_follower_side(self, name: str, standby: Standby, files: BaseFiles) -> FollowerSide:
         if ACKNOWLEDGE_BEFORE_FORCE in self.mutations:
-            return ForceForgetting(name, "GROUP", "QM", standby)
+            return ForceForgetting(name, "GROUP", "QM", standby, files)
         if NO_TERM_CHECK in self.mutations:
-            return TermIgnoring(name, "GROUP", "QM", standby)
-        return FollowerSide(name, "GROUP", "QM", standby)
+            return TermIgnoring(name, "GROUP", "QM", standby, files)
+        return FollowerSide(name, "GROUP", "QM", standby, files)
+
+    def make_base_side(self, name: str, disk: WatchedDisk) -> BaseSide:
+        def configure(engine: Engine) -> None:
+            engine.buffer_bytes_nonpersistent = engine.buffer_bytes_persistent = self.buffer_bytes
+
+        return BaseSide(name, "GROUP", "QM", disk, disk, LOG_DIRECTORY, self.settings, configure)
 
     def make_leader_side(
         self,
@@ -151,6 +171,11 @@ class ReplicaWorld:
 
     def may_break(self, instance: Instance, why: str) -> bool:
         return instance.name == self.spoiled
+
+    def repaired(self, instance: Instance) -> None:
+        """An instance has taken a base: another disk may be damaged now."""
+        if self.spoiled == instance.name:
+            self.spoiled = ""
 
     def is_checkpointing(self, instance: Instance) -> bool:
         return instance.name in self._checkpointing
@@ -305,22 +330,22 @@ class ReplicaWorld:
         if leaders and self.random.random() < 0.4:
             instance = self.random.choice(leaders)
         kind = self.random.choices(
-            ["kill", "power", "pause", "asleep", "cut", "cut_one", "arbiter", "arbiter_call", "full", "fail", "spoil"],
-            [10, 12, 10, 10, 12, 12, 8, 12, 6, 2, 3],
+            [*_TROUBLES],
+            [*_TROUBLES.values()],
         )[0]
         self.note(f"trouble: {kind} {instance.name}")
         getattr(self, f"_trouble_{kind}")(instance)
 
     def _trouble_kill(self, instance: Instance) -> None:
-        if instance.state in (FOLLOWS, LEADS):
+        if instance.state in (FOLLOWS, LEADS, REBASES):
             instance.stop()
 
     def _trouble_power(self, instance: Instance) -> None:
-        if instance.state in (FOLLOWS, LEADS):
+        if instance.state in (FOLLOWS, LEADS, REBASES):
             instance.lose_power(self.random.randrange(1 << 30))
         if self.random.random() < 0.15:
             for each in self.instances:
-                if each.state in (FOLLOWS, LEADS):
+                if each.state in (FOLLOWS, LEADS, REBASES):
                     each.lose_power(self.random.randrange(1 << 30))
 
     def _trouble_pause(self, instance: Instance) -> None:
@@ -357,7 +382,7 @@ class ReplicaWorld:
         instance.disk.fill(self.random.choice([0, 5000, 100_000]))
 
     def _trouble_fail(self, instance: Instance) -> None:
-        if instance.state in (FOLLOWS, LEADS):
+        if instance.state in (FOLLOWS, LEADS, REBASES):
             instance.disk.fail_force()
 
     def _trouble_spoil(self, instance: Instance) -> None:
@@ -366,12 +391,26 @@ class ReplicaWorld:
         in_sync = self.store.in_sync
         if self.spoiled not in ("", instance.name) or in_sync is None or len(in_sync.members) < 3:
             return
+        if not instance.disk.exists("log/active"):
+            return
         self.spoiled = instance.name
         names = [f"log/active/{each}" for each in instance.disk.names("log/active") if each.startswith("S")]
         path = self.random.choice(names)
         size = instance.disk.open(path, False).size_bytes()
         for _ in range(3):
             instance.disk.corrupt(path, self.random.randrange(4096, size), bytes([self.random.randrange(256)]))
+
+    def _trouble_scrap(self, instance: Instance) -> None:
+        """A follower gets a new disk. It takes a base, and may be killed while it does."""
+        in_sync = self.store.in_sync
+        if self.spoiled not in ("", instance.name) or in_sync is None or instance.state == LEADS:
+            return
+        if instance.name in in_sync.members and in_sync.copies < 2:
+            return
+        self.spoiled = instance.name
+        instance.stop()
+        instance.disk = SimulatedDisk()
+        instance.want_base("its disk is new")
 
     def _relief(self) -> None:
         self.store.is_down = False
@@ -425,7 +464,12 @@ class ReplicaWorld:
         """Whether all that can be in sync is, and enough of it is there to end."""
         side = leader.side
         assert side is not None
-        lost = {each.name for each in side.followers.values() if each.state == NEEDS_BASE and self.spoiled}
+        lost: set[str] = set()
+        if self.spoiled == leader.name:
+            # What a damaged leader cannot read it cannot send.
+            lost = {each.name for each in side.followers.values() if each.state in (NEEDS_BASE, REBASING)}
+        elif any(each.state == REBASES for each in self.instances):
+            return False
         usable = [each.name for each in self.instances if each.state in (FOLLOWS, LEADS) and each.name not in lost]
         policy = default_policy(len(self.instances))
         if set(side.membership.rule.members) != set(usable) or len(usable) < policy.least:

@@ -24,8 +24,8 @@ from ostler.server.config.directories import running_process
 from ostler.server.config.ha_group import HaGroup, group_file, key_repository_of
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.qm_ini import LogType
+from ostler.server.replica.base_wanted import wants_base
 from ostler.server.replica.certificates import check_repository
-from ostler.server.replica.empty_instance import is_empty
 from ostler.server.tls.certificate_maker import CertificateError
 
 
@@ -127,7 +127,7 @@ def _take_out(name: str, output: CommandOutput) -> int:
     directory = existing_manager(name)
     replication_of(directory)
     require_ended(directory)
-    if is_empty(directory.path):
+    if wants_base(directory.path):
         why = f"instance {directory.typed_name} is empty and cannot run alone. `ostler dltmqm` deletes it."
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=why)
     ini = read_ini(directory)

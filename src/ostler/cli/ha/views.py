@@ -13,6 +13,7 @@ from ostler.model.replication import (
     InstanceRole,
     InstanceStatus,
     RecoveryGroupStatus,
+    ReplicaState,
     lsn_text,
 )
 from ostler.server.config.directories import QueueManagerDirectory
@@ -182,6 +183,8 @@ def status_lines(shown: ShownInstance, shows_others: bool = True) -> list[str]:
             _line("HA current location", _location(known, _leader_name(known))),
             _line("HA preferred location", _location(known, known.preferred)),
         ]
+    if local.state is ReplicaState.REBASING:
+        lines.append(_line("HA synchronization progress", f"{local.base_percent}%"))
     if known.fork_lsn >= 0:
         lines.append(_line("Partitioned at", lsn_text(known.fork_lsn)))
     if known.acknowledgement != "Disk":
@@ -191,7 +194,9 @@ def status_lines(shown: ShownInstance, shows_others: bool = True) -> list[str]:
     for other in known.instances if shows_others else ():
         if other.name != known.instance:
             lines += ["", _line("Node", other.name), _line("HA status", _node_status(known, other))]
-            if other.backlog_kilobytes > 0:
+            if other.state is ReplicaState.REBASING:
+                lines.append(_line("HA synchronization progress", f"{other.base_percent}%"))
+            elif other.backlog_kilobytes > 0:
                 lines.append(_line("HA out of sync data", f"{other.backlog_kilobytes}KB"))
     return lines
 

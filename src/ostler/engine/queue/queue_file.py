@@ -2,8 +2,8 @@
 
 The file is divided into segments. Messages are appended to the current segment; a message larger than a segment takes a
 run of whole ones. A segment without messages is free again, unless the last durable snapshot of the slots still refers
-to it: a restart may need it until the next snapshot is durable. Free segments at the end are given back to the file
-system.
+to it: a restart may need it until the next snapshot is durable; or unless it is pinned, because another thread reads
+the messages that the queue had a while ago. Free segments at the end are given back to the file system.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _TRIMMED_BYTES_MAX: Final = 64 << 20
 # Messages with at most this much between them are read at once.
 _GAP_BYTES: Final = 4096
 
-# Marks of segments that a snapshot refers to.
+# Marks of segments that a snapshot refers to, or that a capture of the queue is read from.
 _IN_SNAPSHOT: Final = 1
 _IN_NEXT_SNAPSHOT: Final = 2
+_PINNED: Final = 4
 
 
 # Until the limit of descriptors is known.
@@ -82,6 +83,7 @@ class QueueFile:
         self.used: i64 = 0  # last time, by the clock of `OpenFiles`
         self.is_pinned = False  # while another thread forces it
         self.readers: i64 = 0  # reads that other threads make
+        self.pins: i64 = 0  # captures whose messages are still read
         self._left_open: list[File] = []  # files that were closed meanwhile: the last reader closes them
         self.is_dirty = False  # it has unforced writes
         self.failure = ""  # of a force: what was written stays uncertain for good
@@ -244,11 +246,33 @@ class QueueFile:
         segment: i64 = 0
         while segment < len(self.live):
             was: i64 = self.marks[segment]
-            self.marks[segment] = was >> 1
+            self.marks[segment] = (was & ~_PINNED) >> 1 | was & _PINNED
             if was != 0 and self.marks[segment] == 0 and self.live[segment] == 0 and segment != self.current:
                 heapq.heappush(self.free, segment)
             segment += 1
         self.trim()
+
+    def pin(self) -> None:
+        """Keep all messages that the file has now readable until `unpin`, whatever happens to them."""
+        self.pins += 1
+        segment: i64 = 0
+        while segment < len(self.live):
+            if self.live[segment] > 0:
+                self.marks[segment] |= _PINNED
+            segment += 1
+
+    def unpin(self) -> None:
+        """Undo one `pin`. With the last one, segments without messages are free again."""
+        self.pins -= 1
+        if self.pins > 0:
+            return
+        segment: i64 = 0
+        while segment < len(self.live):
+            if self.marks[segment] & _PINNED:
+                self.marks[segment] &= ~_PINNED
+                if self.live[segment] == 0 and segment != self.current:
+                    self._free_if_unmarked(segment)
+            segment += 1
 
     def trim(self) -> None:
         """Shorten the file by the free segments at its end, or by some of them: then `needs_truncate` stays True."""
@@ -413,7 +437,7 @@ class QueueFile:
                     while index < last:
                         at: i64 = extent_offset(extents[index]) - start
                         length: i64 = extent_length(extents[index])
-                        found.append(self._decode(data[at : at + length], start + at, length))
+                        found.append(decode_record(data[at : at + length], self.path, start + at, length))
                         index += 1
             except QueueFileDamaged:
                 if len(found) < needed:
@@ -428,21 +452,7 @@ class QueueFile:
         length: i64 = extent_length(extent)
         if length > _READ_SEPARATELY_BYTES:
             return self._read_long(file, offset, length)
-        return self._decode(_read_at(file, offset, length), offset, length)
-
-    def _decode(self, data: bytes, offset: i64, length: i64) -> Message:
-        if len(data) != length or read_i32_le(data, 0) != _MAGIC or i64(read_i32_le(data, 4)) != length:
-            raise QueueFileDamaged(f"{self.path}: no message at offset {offset}, where {length} bytes were expected")
-        checksum: i64 = crc32(memoryview(data)[16:])
-        if read_i64_le(data, 8) != checksum:
-            raise QueueFileDamaged(f"{self.path}: the message at offset {offset} does not match its checksum")
-        properties_end: i64 = RECORD_HEADER_BYTES + MD_BYTES + read_i64_le(data, 16)
-        return Message(
-            data[RECORD_HEADER_BYTES : RECORD_HEADER_BYTES + MD_BYTES],
-            data[RECORD_HEADER_BYTES + MD_BYTES : properties_end],
-            data[properties_end:],
-            read_i64_le(data, 24),
-        )
+        return decode_record(_read_at(file, offset, length), self.path, offset, length)
 
     def _read_long(self, file: File, offset: i64, length: i64) -> Message:
         """Read a long message. Its data is read separately, to save a copy."""
@@ -552,6 +562,37 @@ def _read_at(file: File, offset: i64, length: i64) -> bytes:
         return file.read_at(offset, length)
     except DiskFailed as failed:
         raise QueueFileDamaged(str(failed)) from None
+
+
+def decode_record(data: bytes, path: str, offset: i64, length: i64) -> Message:
+    """Return the message of a record of `length` bytes. Raises QueueFileDamaged, which names path and offset."""
+    if len(data) != length or read_i32_le(data, 0) != _MAGIC or i64(read_i32_le(data, 4)) != length:
+        raise QueueFileDamaged(f"{path}: no message at offset {offset}, where {length} bytes were expected")
+    checksum: i64 = crc32(memoryview(data)[16:])
+    if read_i64_le(data, 8) != checksum:
+        raise QueueFileDamaged(f"{path}: the message at offset {offset} does not match its checksum")
+    properties_end: i64 = RECORD_HEADER_BYTES + MD_BYTES + read_i64_le(data, 16)
+    return Message(
+        data[RECORD_HEADER_BYTES : RECORD_HEADER_BYTES + MD_BYTES],
+        data[RECORD_HEADER_BYTES + MD_BYTES : properties_end],
+        data[properties_end:],
+        read_i64_le(data, 24),
+    )
+
+
+def encode_record(message: Message) -> list[bytes]:
+    """Return a message as it stands in the file, in parts."""
+    parts: list[bytes] = []
+    _add_record(parts, message, RECORD_HEADER_BYTES + message.size_bytes())
+    return parts
+
+
+def record_length(head: bytes) -> i64:
+    """Return the length of a record from its first 8 bytes. Raises QueueFileDamaged when it is none."""
+    length: i64 = i64(read_i32_le(head, 4))
+    if read_i32_le(head, 0) != _MAGIC or length < RECORD_HEADER_BYTES + MD_BYTES:
+        raise QueueFileDamaged("there is no record of a message")
+    return length
 
 
 def _add_record(parts: list[bytes], message: Message, length: i64) -> None:

@@ -109,7 +109,10 @@ def _with_checksum(body: bytes) -> bytes:
 
 def _read_checked(disk: Disk, path: str, magic: i64, head_bytes: i64, version_max: i64) -> bytes:
     """Read a file that ends with its checksum, as all versions of its format do. Raises SnapshotDamaged."""
-    data = read_whole(disk, path)
+    return _checked(read_whole(disk, path), path, magic, head_bytes, version_max)
+
+
+def _checked(data: bytes, path: str, magic: i64, head_bytes: i64, version_max: i64) -> bytes:
     if len(data) < head_bytes + 8 or read_i64_le(data, 0) != magic:
         raise SnapshotDamaged(f"{path}: no header at offset 0")
     checksum: i64 = crc32(memoryview(data)[:-8])
@@ -441,7 +444,12 @@ class ObjectCatalogue:
 def read_catalogue(disk: Disk) -> ObjectCatalogue:
     if not disk.exists(CATALOGUE_PATH):
         raise SnapshotDamaged(f"{CATALOGUE_PATH} is missing")
-    data = _read_checked(disk, CATALOGUE_PATH, _CATALOGUE_MAGIC, 16, CATALOGUE_VERSION)
+    return decode_catalogue(read_whole(disk, CATALOGUE_PATH))
+
+
+def decode_catalogue(data: bytes) -> ObjectCatalogue:
+    """Return what `encode_catalogue` has encoded. Raises SnapshotDamaged and FormatNewer."""
+    _checked(data, CATALOGUE_PATH, _CATALOGUE_MAGIC, 16, CATALOGUE_VERSION)
     version: i64 = read_i64_le(data, 8)
     at: i64 = 16
     found = ObjectCatalogue(version, b"", 0, 0)

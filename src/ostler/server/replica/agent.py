@@ -25,6 +25,7 @@ from ostler.model.arbiter import (
     Member,
 )
 from ostler.model.log_life import Life
+from ostler.replica.base_files import BaseFiles
 from ostler.replica.election import (
     ABSTAIN,
     CLAIM,
@@ -55,6 +56,7 @@ from ostler.server.replica.pair.arbiter import PairArbiter
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread
+from ostler.server.turn import EngineTurn
 from ostler.wire.replica_frames import ReplicaHello
 
 _STEP_SECONDS: Final = 0.5
@@ -83,9 +85,14 @@ class InstanceAgent:
         tls: GroupTls | None,
         standby: Standby,
         note: Callable[[str], None],
+        turn: EngineTurn,
+        files: BaseFiles,
         sites: SiteKeeper | None = None,
     ) -> None:
-        """`sites` is the disaster recovery of the instance, if it has a recovery group."""
+        """`turn` is that of the engine; bases for others are read in it. `files` are those of this copy.
+
+        `sites` is the disaster recovery of the instance, if it has a recovery group.
+        """
         self.sites = sites
         self.queue_manager = queue_manager
         self.section = section
@@ -99,6 +106,9 @@ class InstanceAgent:
         """Why the instance does not lead any more; empty while it does, or follows."""
         self.failure = ""
         """Why this copy cannot follow any more."""
+        self.base_wanted = ""
+        """Why this copy is of no use: the process begins anew, and takes a base."""
+        self._engine_turn = turn
         self.sentence = ""
         """What the last step did, and why."""
         self.view: ArbiterView | None = None
@@ -122,7 +132,7 @@ class InstanceAgent:
         self._writer: JournalWriter | None = None
         self._listener = replication_listener(section)
         self.following = Following(
-            FollowerSide(self.name, self.group, queue_manager, standby),
+            FollowerSide(self.name, self.group, queue_manager, standby, files),
             frozenset(each.name for each in section.instances),
             self._listener,
             tls,
@@ -130,6 +140,7 @@ class InstanceAgent:
             note,
             self.wake,
             self._copy_failed,
+            self._want_base,
             arbiter if isinstance(arbiter, PairArbiter) else None,
         )
         self.leading: Leading | None = None
@@ -190,6 +201,10 @@ class InstanceAgent:
         self.failure = why
         self.changed.set()
 
+    def _want_base(self, why: str) -> None:
+        self.base_wanted = why
+        self.changed.set()
+
     def _run(self) -> None:
         while not self._stopping.is_set():
             pause = 0.0
@@ -219,8 +234,8 @@ class InstanceAgent:
 
     def _step(self) -> tuple[str, float]:
         """Take one step. Return what it did and why, and for how long nothing is to be done."""
-        if self.deposed or self.failure:
-            return self.deposed or self.failure, _STEP_SECONDS
+        if self.deposed or self.failure or self.base_wanted:
+            return self.deposed or self.failure or self.base_wanted, _STEP_SECONDS
         if self.leading is not None:
             return self._lead(self.leading)
         return self._follow()
@@ -344,6 +359,8 @@ class InstanceAgent:
             self.section.retry_ms / 1000,
             self._note,
             self.wake,
+            lambda: self._engine_turn,
+            log.control_state().settings,
             self.sites.other if self.sites is not None else None,
         )
         self.leading = leading

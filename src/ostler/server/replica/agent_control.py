@@ -24,7 +24,7 @@ from ostler.model.replication import (
     Suspend,
     SwitchOver,
 )
-from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, STREAMING, FollowerProgress
+from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, REBASING, STREAMING, FollowerProgress
 from ostler.replica.membership import ends_needed, rule_of
 from ostler.server.config.replication_ini import ArbiterType, InstanceSection
 from ostler.server.replica.agent import InstanceAgent
@@ -134,6 +134,7 @@ class AgentControl(ReplicationControl):
             state,
             now_ms,
             is_suspended=is_suspended,
+            base_percent=int(follower.base_percent) if follower is not None else 0,
         )
 
     def _own_row(
@@ -276,6 +277,8 @@ def _state_of(follower: FollowerProgress | None, backlog: int) -> ReplicaState:
         return ReplicaState.UNKNOWN
     if follower.state == STREAMING:
         return ReplicaState.SYNCHRONIZING if backlog > 0 and follower.behind_seconds >= 0 else ReplicaState.NORMAL
+    if follower.state == REBASING:
+        return ReplicaState.REBASING
     if follower.state == NEEDS_BASE:
         return ReplicaState.SYNC_FAILED
     return ReplicaState.PARTITIONED if follower.state == PARTITIONED else ReplicaState.DISCONNECTED
@@ -286,6 +289,6 @@ def _ha_status(rows: tuple[InstanceStatus, ...], in_sync: int, configured: int) 
         return HaStatus.PARTITIONED
     if in_sync == configured:
         return HaStatus.NORMAL
-    if any(each.state is ReplicaState.SYNCHRONIZING for each in rows):
+    if any(each.state in (ReplicaState.SYNCHRONIZING, ReplicaState.REBASING) for each in rows):
         return HaStatus.SYNCHRONIZING
     return HaStatus.REMOTE_UNAVAILABLE

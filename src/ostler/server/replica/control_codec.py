@@ -123,6 +123,7 @@ def _instance(found: Json) -> InstanceStatus:
         in_sync_ms=reader.number("in_sync_ms"),
         client_address=reader.text("client_address"),
         is_suspended=reader.truth("is_suspended"),
+        base_percent=reader.number("base_percent"),
     )
 
 

@@ -12,11 +12,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from ostler.log.errors import LogError
+from ostler.engine.recovery.replay import JournalInconsistent
+from ostler.log.errors import LogDamaged, LogError
 from ostler.model.disk import DiskFailed, DiskFull
-from ostler.replica.follower_side import NO_LINK, FollowerSide, LinkRefused
+from ostler.replica.follower_side import NO_LINK, BaseWanted, FollowerSide, LinkRefused
 from ostler.server.config.replication_ini import ReplicationSection
 from ostler.server.net.listeners import bind_tcp
 from ostler.server.net.outgoing_sockets import error_text
@@ -25,7 +26,9 @@ from ostler.server.replica.group_tls import GroupTls, certified_instance
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection, wake_acceptor
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, FrameReader, MalformedFrame, frame
+from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replica_frames import (
+    BASE_NEEDED,
     FIRST_REPLICA_FRAME_BYTES_MAX,
     PURPOSE_DR,
     REFUSED_STATE,
@@ -35,7 +38,7 @@ from ostler.wire.replica_frames import (
     ReplicaHello,
     decode_replica_frame,
 )
-from ostler.wire.replies import reason_payload
+from ostler.wire.replies import decode_reason, reason_payload
 
 if TYPE_CHECKING:
     from ostler.server.replica.pair.arbiter import PairArbiter
@@ -72,11 +75,13 @@ class Following:
         note: Callable[[str], None],
         on_change: Callable[[], None],
         on_failure: Callable[[str], None],
+        on_base_wanted: Callable[[str], None],
         pair: PairArbiter | None = None,
     ) -> None:
-        """`on_change` is called when a leader connects or is lost, `on_failure` when this copy cannot go on.
+        """`on_change` is called when a leader connects or is lost, `on_failure` when this process cannot go on.
 
-        `pair` answers the partner of a pair without arbiter, and says whether it may be followed.
+        `on_base_wanted` is called when this copy is of no use any more. `pair` answers the partner of a pair without
+        arbiter, and says whether it may be followed.
         """
         self._pair = pair
         self.side = side
@@ -90,6 +95,7 @@ class Following:
         self._note = note
         self._on_change = on_change
         self._on_failure = on_failure
+        self._on_base_wanted = on_base_wanted
         self._links = 0
         self._open: dict[int, ReplicaConnection] = {}
         self._heard_at = 0.0
@@ -125,11 +131,18 @@ class Following:
         self._listener.close()
 
     def _fail(self, error: Exception) -> None:
-        self.failure = str(error) or type(error).__name__
+        self._end(str(error) or type(error).__name__)
+        self._on_failure(self.failure)
+
+    def _want_base(self, why: str) -> None:
+        self._end(why)
+        self._on_base_wanted(why)
+
+    def _end(self, why: str) -> None:
+        self.failure = why
         self._stopping.set()
         for connection in list(self._open.values()):
             connection.close("this copy has failed")
-        self._on_failure(self.failure)
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
@@ -165,10 +178,14 @@ class Following:
         except ConnectionLost as lost:
             if not self._stopping.is_set():
                 self._notes.write(str(lost), f"AMQ3208E: The connection from {connection.peer} ended: {lost}.")
+        except BaseWanted as wanted:
+            self._want_base(str(wanted))
         except LinkRefused as refused:
             self._refuse(connection, refused)
         except MalformedFrame as error:
             self._refuse(connection, LinkRefused(f"a frame is malformed: {error}"))
+        except (LogDamaged, JournalInconsistent) as damage:
+            self._want_base(str(damage))
         except (DiskFailed, LogError) as error:
             self._fail(error)
         except Exception as error:
@@ -227,7 +244,7 @@ class Following:
             if found is not None:
                 self._heard_at = monotonic()
                 if found.type == FAREWELL:
-                    raise ConnectionLost("the leader said farewell")
+                    self._take_farewell(found)
                 received = _decode(found)
                 with self.turn:
                     replies = side.receive(link, received)
@@ -248,6 +265,13 @@ class Following:
                     raise ConnectionLost(f"the leader was silent for {self._timeout_seconds:g} seconds")
             _send(connection, replies)
 
+    def _take_farewell(self, found: FrameReader) -> NoReturn:
+        """Raises BaseWanted when the leader's log does not reach back to the end of this copy, else ConnectionLost."""
+        reason, why = decode_reason(PayloadReader(found.buffer, found.start, found.end))
+        if reason == BASE_NEEDED:
+            raise BaseWanted(why)
+        raise ConnectionLost(f"the leader said farewell: {why}")
+
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
@@ -262,6 +286,9 @@ class Following:
             except DiskFull as error:
                 is_busy = False
                 self._notes.write("full", f"AMQ7064S: There is no space for a checkpoint of this replica: {error}")
+            except (LogDamaged, JournalInconsistent) as damage:
+                self._want_base(str(damage))
+                return
             except (DiskFailed, LogError) as error:
                 self._fail(error)
                 return

@@ -15,19 +15,20 @@ from ostler.model import constants as mq
 from ostler.model.arbiter import Arbiter
 from ostler.model.errors import MQError
 from ostler.model.replication import Acknowledgement, GroupRole
+from ostler.replica.base_files import BaseFiles
+from ostler.replica.base_side import BaseSide
 from ostler.replica.pair_side import PairNote
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument
 from ostler.server.admin.replication_actions import replication_actions
 from ostler.server.config.directories import InstanceLock
 from ostler.server.config.replication_ini import ArbiterType, ReplicationSection
-from ostler.server.queue_manager import QueueManager, ReplicationUnavailable, create_copied_log
+from ostler.server.queue_manager import QueueManager, ReplicationUnavailable, log_disk, log_settings
 from ostler.server.replica.agent import InstanceAgent, Promotion
 from ostler.server.replica.agent_control import AgentControl
-from ostler.server.replica.empty_instance import clear_empty
+from ostler.server.replica.base_wanted import reason_for_base
 from ostler.server.replica.etcd_arbiter import EtcdArbiter
 from ostler.server.replica.etcd_http import EtcdSettings
 from ostler.server.replica.file_arbiter import FileArbiter
-from ostler.server.replica.first_log import EmptyControl, FirstLog
 from ostler.server.replica.following import replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.pair.agent import PairAgent, PairControl
@@ -35,6 +36,7 @@ from ostler.server.replica.pair.notes import read_note, write_note
 from ostler.server.replica.pair.set_aside import finish_aside
 from ostler.server.replica.site_keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket
+from ostler.server.replica.taking_base import BaseControl, TakingBase
 
 RequestEnd = Callable[[str, float, str], None]
 """Requests the end of the instance: mode, seconds to wait, who asked."""
@@ -50,44 +52,63 @@ _NO_ARBITER: Final = (
 _SOLE_ARBITER: Final = "arbiter"  # in the directory of an instance that has no other beside it
 
 
-class EmptyParts:
-    """An instance that was created empty, while it waits for the identity of its group's log."""
+class BaseParts:
+    """An instance that wants a base, until it has one."""
 
     def __init__(self, manager: QueueManager, section: ReplicationSection, note: Callable[[str], None]) -> None:
         """Raises RepositoryError, MQError and OSError."""
         self.manager = manager
-        self._section = section
         tls = make_tls(section, manager.directory.path)
+        self._arbiter: Arbiter | None = None
+        if is_pair(section):
+            # An empty copy has nothing to lead with: without a note it would found the pair.
+            path = manager.directory.path
+            write_note(path, read_note(path, section.instance) or PairNote(section.instance))
+        else:
+            self._arbiter = make_arbiter(section, manager.name, manager.directory.path)
         self._lock = InstanceLock(manager.directory)
+        disk, log_directory = log_disk(manager.directory, manager.settings, manager.disk, manager.machine)
+        group = section.group_name or manager.name
+        settings = log_settings(manager.settings.log)
+        side = BaseSide(
+            section.instance, group, manager.name, manager.disk, disk, log_directory, settings, manager.set_limits
+        )
+        if section.recovery_groups:
+            side.other_group = section.recovery_groups[0].name
         try:
             listener = replication_listener(section)
-            pages = manager.settings.log.file_pages
-            self.first = FirstLog(manager.name, section, pages, listener, tls, note)
         except BaseException:
             self._lock.release()
             raise
-        self.control = EmptyControl(manager.name, section)
+        self.taking = TakingBase(side, section, self._arbiter, listener, tls, note)
+        self.why = reason_for_base(manager.directory.path)
+        self.control = BaseControl(manager.name, section, side, self.why)
         manager.replication = self.control
 
     def open_socket(self, request_end: RequestEnd, started: str, version: str) -> StandbySocket:
-        """Answer commands until a leader was heard."""
+        """Answer commands until the base is there."""
         return _open_socket(self.manager, self.control.refusal, request_end, started, version)
 
     def finish(self) -> bool:
-        """Create the log if a leader was heard. Return True then; the instance can follow now."""
-        self.first.close()
-        try:
-            if not self.first.identity:
-                return False
-            if is_pair(self._section):
-                # An empty copy has nothing to lead with: without a note it would found the pair.
-                path = self.manager.directory.path
-                write_note(path, read_note(path, self._section.instance) or PairNote(self._section.instance))
-            create_copied_log(self.manager, self.first.identity)
-            clear_empty(self.manager.directory.path)
-            return True
-        finally:
-            self._lock.release()
+        """Return True when the base is in place: the instance can follow now."""
+        self.taking.close()
+        if self._arbiter is not None:
+            self._arbiter.close()
+        self._lock.release()
+        return self.taking.is_installed
+
+
+def complete_exchange(manager: QueueManager) -> None:
+    """Put a base in place that was whole when the process ended. Raises DiskFailed."""
+    files = base_files(manager)
+    if files.is_whole():
+        with InstanceLock(manager.directory):
+            files.exchange()
+
+
+def base_files(manager: QueueManager) -> BaseFiles:
+    disk, log_directory = log_disk(manager.directory, manager.settings, manager.disk, manager.machine)
+    return BaseFiles(manager.disk, disk, log_directory)
 
 
 class InstanceParts:
@@ -102,12 +123,13 @@ class InstanceParts:
         self.agent: InstanceAgent
         self.control: AgentControl
         try:
+            turn, files = manager.turn, base_files(manager)
             if is_pair(section):
-                pair = PairAgent(manager.name, section, tls, self.standby, manager.directory.path, note)
+                pair = PairAgent(manager.name, section, tls, self.standby, manager.directory.path, note, turn, files)
                 self.agent, self.control = pair, PairControl(pair)
             else:
                 arbiter = make_arbiter(section, manager.name, manager.directory.path)
-                self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note, sites)
+                self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note, turn, files, sites)
                 self.control = AgentControl(self.agent)
         except BaseException:
             manager.close_standby(self.standby)
@@ -131,6 +153,8 @@ class InstanceParts:
     @property
     def begins_anew(self) -> str:
         """Why the process of an instance that follows begins anew; empty: it does not."""
+        if self.agent.base_wanted:
+            return f"it takes a base: {self.agent.base_wanted}"
         return "" if self.agent.sites is None else self.agent.sites.begins_anew
 
     @property

@@ -1,23 +1,28 @@
 """An instance that leads: it ships its log to the followers, and hears how far they have forced it.
 
 The thread that writes the log offers each block, and the block goes out at once to the followers that keep up; it never
-waits for one. A thread for each follower connects to it, sends what it lacks, and receives its acknowledgements. When
-enough copies have forced an LSN, whoever heard of it tells the log's writer, and replies are released.
+waits for one. A thread for each follower connects to it, sends what it lacks, and receives its acknowledgements. That
+thread reads from the log's extents, and messages for a base, without any lock. When enough copies have forced an LSN,
+whoever heard of it tells the log's writer, and replies are released.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.log.settings import LogSettings
 from ostler.log.shipping import LogShipper
 from ostler.model.connection_names import Address
-from ostler.replica.leader_side import STREAMING, LeaderSide
+from ostler.model.errors import MQError
+from ostler.replica.base_source import BaseSource, Still
+from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, REBASING, REFUSED, STREAMING, LeaderSide
 from ostler.server.config.replication_ini import RecoveryGroupSection
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
@@ -29,6 +34,7 @@ from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replica_frames import (
+    BASE_NEEDED,
     PURPOSE_DR,
     PURPOSE_HA,
     REPLICA_FRAME_BYTES_MAX,
@@ -44,6 +50,11 @@ _CONNECT_SECONDS: Final = 5.0
 _RETRY_SECONDS_MIN: Final = 0.1
 # Followers apply up to the group LSN. When nothing else is sent they are told of a new one after so long.
 _GROUP_SECONDS: Final = 0.05
+# Reads from the extents, and parts of a base, between two looks at what the follower has sent.
+_READS_MAX: Final = 4
+_BASE_PARTS_MAX: Final = 8
+# A follower that needs a base keeps its copy for so many heartbeat timeouts, unless it has left the in-sync set before.
+_SET_ASIDE_TIMEOUTS: Final = 3
 
 
 @final
@@ -62,6 +73,9 @@ class _FollowerLink:
         self.told_at = 0.0
         self.detail = ""
         """Why it is not connected, for displays."""
+        self.source: BaseSource | None = None
+        self.parts: Iterator[ReplicaFrame] | None = None
+        """What is left of a base."""
 
     @property
     def address(self) -> Address:
@@ -82,11 +96,14 @@ class Leading(LogShipper):
         retry_seconds: float,
         note: Callable[[str], None],
         on_change: Callable[[], None],
+        still: Still,
+        log_settings: LogSettings,
         recovery: RecoveryGroupSection | None = None,
     ) -> None:
         """`addresses` are those of the other instances, `recovery` is the group at the other site.
 
-        `on_change` is called when a follower comes or goes.
+        `on_change` is called when a follower comes or goes. `still` gives the engine in a turn of its own, for bases.
+        It is never taken with `turn` held.
         """
         self.side = side
         self.turn = threading.RLock()
@@ -98,7 +115,10 @@ class Leading(LogShipper):
         self._notes = RateLimitedLog(note)
         self._note = note
         self._on_change = on_change
+        self._still = still
+        self._log_settings = log_settings
         self._numbers = 0
+        self._bases = 0
         self._stopping = threading.Event()
         self._links = {name: _FollowerLink(name, (address,), PURPOSE_HA) for name, address in addresses.items()}
         if recovery is not None and recovery.is_enabled:
@@ -166,7 +186,7 @@ class Leading(LogShipper):
             writer.group_durable(lsn)
 
     def _push(self, link: _FollowerLink) -> bool:
-        """Send what a follower gets next, as far as its connection takes it. Return True when there may be more."""
+        """Send what a follower gets from memory, as far as its connection takes it. True: there may be more."""
         connection = link.connection
         while connection is not None and connection.is_open:
             if connection.unsent_bytes > _UNSENT_BYTES_MAX:
@@ -236,6 +256,7 @@ class Leading(LogShipper):
             self._note(f"AMQ3208E: Instance {link.name} broke the protocol: {error}.")
         finally:
             connection.close("closed")
+            self._end_base(link)
             with self.turn:
                 link.connection = None
                 self.side.disconnected(link.name, link.number)
@@ -263,6 +284,9 @@ class Leading(LogShipper):
                     self._judge_recovery(link, now)
                 is_more = self._push(link)
                 self._tell_group(link, connection, now)
+            is_more = self._read(link, connection, now) or is_more
+            is_more = self._send_base(link, connection) or is_more
+            with self.turn:
                 follower = self.side.followers[link.name]
                 is_changed = follower.state != state
                 state = follower.state
@@ -289,6 +313,94 @@ class Leading(LogShipper):
         else:
             self._note(replication_message("AMQ3286W", group=link.name))
 
+    def _read(self, link: _FollowerLink, connection: ReplicaConnection, now: float) -> bool:
+        """Read blocks from the extents for a follower that is behind, and send them. True: there may be more."""
+        for _ in range(_READS_MAX):
+            if connection.unsent_bytes > _UNSENT_BYTES_MAX:
+                return True
+            with self.turn:
+                read = self.side.next_read(link.name)
+            if read is None:
+                return False
+            read.make()
+            with self.turn:
+                following = self.side.take_read(read, now)
+                if following is not None:
+                    # In the same turn: a block that is offered next comes behind it.
+                    connection.send(following.encode())
+                    link.told_at = now
+                self._push(link)
+        return True
+
+    # -- bases
+
+    def _send_base(self, link: _FollowerLink, connection: ReplicaConnection) -> bool:
+        """Send parts of a base to a follower that takes one. Return True when there are more.
+
+        Raises ConnectionLost when the follower has to begin anew for it, or when the base has to.
+        """
+        now = monotonic()
+        with self.turn:
+            follower = self.side.followers[link.name]
+            state, detail, awaits_base = follower.state, follower.detail, follower.awaits_base
+            sets_aside = self.side.should_set_aside(link.name, now, _SET_ASIDE_TIMEOUTS * self._timeout_seconds)
+        if sets_aside:
+            self._note(f"AMQ3208E: Instance {link.name} is told to take a base: {detail}.")
+            connection.send(frame(FAREWELL, 0, 0, reason_payload(BASE_NEEDED, detail)))
+            connection.finish()
+            raise ConnectionLost(f"it needs a base: {detail}")
+        if state == NEEDS_BASE and awaits_base:
+            if link.source is not None:
+                raise self._base_failed(link, detail)
+            self._begin_base(link, connection)
+        elif state != REBASING or link.parts is None:
+            return False
+        return self._send_parts(link, connection)
+
+    def _begin_base(self, link: _FollowerLink, connection: ReplicaConnection) -> None:
+        self._bases += 1
+        source = BaseSource(self._still, self.side.membership.term, self._bases, self._log_settings)
+        begin = source.begin()
+        with self.turn:
+            if not self.side.begin_base(link.name, link.number, begin):
+                return
+            connection.send(begin.encode())
+        link.source, link.parts = source, source.frames()
+        self._note(
+            f"AMQ3237I: A base of about {begin.size_bytes >> 20} MB is sent to instance {link.name}, with the log from "
+            f"LSN {begin.restart_lsn} on."
+        )
+
+    def _send_parts(self, link: _FollowerLink, connection: ReplicaConnection) -> bool:
+        source, parts = link.source, link.parts
+        if source is None or parts is None:
+            return False
+        try:
+            for _ in range(_BASE_PARTS_MAX):
+                if connection.unsent_bytes > _UNSENT_BYTES_MAX or not connection.is_open:
+                    break
+                part = next(parts, None)
+                if part is None:
+                    link.parts = None
+                    break
+                connection.send(part.encode())
+                link.told_at = monotonic()
+        except (QueueFileDamaged, MQError) as error:
+            raise self._base_failed(link, str(error)) from None
+        with self.turn:
+            self.side.base_advanced(link.name, source.percent())
+        return link.parts is not None
+
+    def _base_failed(self, link: _FollowerLink, why: str) -> ConnectionLost:
+        self._note(replication_message("AMQ3292W", instance=link.name, why=why))
+        return ConnectionLost(f"its base is given up: {why}")
+
+    def _end_base(self, link: _FollowerLink) -> None:
+        source = link.source
+        link.source = link.parts = None
+        if source is not None:
+            source.close()
+
     def _tell_group(self, link: _FollowerLink, connection: ReplicaConnection, now: float) -> None:
         """Send a sign of life, or the new group LSN, when nothing else was sent for a while."""
         group_lsn = int(self.side.group_lsn())
@@ -306,7 +418,7 @@ class Leading(LogShipper):
             secure = "secure " if self._tls is not None else ""
             kind = "instance" if link.purpose == PURPOSE_HA else "recovery group"
             self._note(f"AMQ3211I: The {secure}connection to {kind} {link.name} at {link.address} is made.")
-        elif detail:
+        elif detail and state in (NEEDS_BASE, PARTITIONED, REFUSED):
             link.detail = detail
             self._note(f"AMQ3208E: Instance {link.name} cannot follow ({state}): {detail}")
         self._on_change()

@@ -17,8 +17,8 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3215I": "Instance {instance} is now the active instance of queue manager {name}, in term {term}.",
     "AMQ3230E": "The connection with {address} cannot be secured: {why}",
     "AMQ3235I": "Instance {instance} is not connected to enough other instances: {connected} of {needed}.",
-    "AMQ3237I": "The log of instance {instance} is being rebased from extent {extent}.",
-    "AMQ3238I": "The log of instance {instance} is rebased.",
+    "AMQ3237I": "Instance {instance} takes a base from instance {leader}.",
+    "AMQ3238I": "Instance {instance} has a base from instance {leader}, and follows.",
     "AMQ3270I": "Instance {instance} follows instance {leader} of queue manager {name}.",
     "AMQ3271W": "Queue manager {name} is partitioned: the copy at {other} went its own way from LSN {lsn}. Replication "
     "has stopped. One side has to be given up: makehaprimary or makedrsecondary.",
@@ -41,6 +41,10 @@ MESSAGES: Final[dict[str, str]] = {
     "instances run, and one of them has to be given up.",
     "AMQ3284W": "Instance {instance} goes on without {partner}: {why}",
     "AMQ3285W": "The data of this instance of {name} are set aside in {path}.",
+    "AMQ3290I": "The copy that instance {instance} had before is set aside: {where}. It is not used any more, and may "
+    "be removed.",
+    "AMQ3291W": "Instance {instance} of queue manager {name} gives its copy up, and takes a base: {why}",
+    "AMQ3292W": "The base for instance {instance} is given up, and begins again: {why}",
 }
 
 

@@ -248,11 +248,27 @@ class SimulatedDisk(Disk):
         self._directories = {name for name in self._directories if name != path and not name.startswith(f"{path}/")}
 
     def rename(self, source: str, target: str) -> None:
+        if source in self._directories:
+            self._rename_directory(source, target)
+            return
         inode = self._names.pop(source, None)
         if inode is None:
             raise FileNotFoundError(source)
         self._names[target] = inode
         self._unforced_names.append((source, target, inode))
+        self.count_change()
+
+    def _rename_directory(self, source: str, target: str) -> None:
+        """Directories are never lost, and neither is their new name."""
+        assert target not in self._directories or not self.names(target)
+
+        def renamed(path: str) -> str:
+            return target + path[len(source) :] if path == source or path.startswith(f"{source}/") else path
+
+        self._names = {renamed(path): inode for path, inode in self._names.items()}
+        self._stable_names = {renamed(path): inode for path, inode in self._stable_names.items()}
+        self._unforced_names = [(renamed(old), renamed(new), inode) for old, new, inode in self._unforced_names]
+        self._directories = {renamed(path) for path in self._directories}
         self.count_change()
 
     def force_directory(self, path: str) -> None:

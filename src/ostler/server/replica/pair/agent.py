@@ -16,6 +16,7 @@ from ostler.model import constants as mq
 from ostler.model.arbiter import ArbiterUnavailable, ArbiterView
 from ostler.model.errors import MQError
 from ostler.model.replication import GroupStatus, HaStatus, Resolve
+from ostler.replica.base_files import BaseFiles
 from ostler.replica.pair import LEAD, NO_ARBITER, NORMAL, PARTITIONED, PairDecision
 from ostler.replica.pair_side import NO_PARTITION, LogFacts, PairRefused
 from ostler.replica.standby import Standby
@@ -31,6 +32,7 @@ from ostler.server.replica.pair.arbiter import PairArbiter
 from ostler.server.replica.pair.notes import read_note
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
+from ostler.server.turn import EngineTurn
 from ostler.wire.frames import FAREWELL, MalformedFrame, frame
 from ostler.wire.replica_frames import FIRST_REPLICA_FRAME_BYTES_MAX, PairState, decode_replica_frame
 from ostler.wire.replies import reason_payload
@@ -52,6 +54,8 @@ class PairAgent(InstanceAgent):
         standby: Standby,
         directory: Path,
         note: Callable[[str], None],
+        turn: EngineTurn,
+        files: BaseFiles,
     ) -> None:
         """Raises ConfigurationError, ArbiterUnavailable and OSError."""
         partner = next(each for each in section.instances if each.name != section.instance)
@@ -75,7 +79,7 @@ class PairAgent(InstanceAgent):
             # It was the only copy: what it had forced was acknowledged.
             standby.log.group_is_at(standby.log.position())
         self.pair.prepare(lambda: _facts_of(standby), standby.log.identity())
-        super().__init__(queue_manager, section, self.pair, tls, standby, note)
+        super().__init__(queue_manager, section, self.pair, tls, standby, note, turn, files)
         self._note(replication_message("AMQ3283W", name=queue_manager))
         self.pair.start(self._facts)
 

@@ -20,7 +20,7 @@ from ostler.engine.recovery.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MAN
 from ostler.replica.pair_side import PairNote, emptied
 from ostler.server.config.ini_file import force_directory, write_atomically
 from ostler.server.queue_manager import LOG_DIRECTORY, QueueManager
-from ostler.server.replica.empty_instance import mark_of_empty
+from ostler.server.replica.base_wanted import mark_of_empty
 from ostler.server.replica.pair.notes import write_note
 
 _PREFIX: Final = "partitioned-"
