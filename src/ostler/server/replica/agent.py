@@ -130,7 +130,10 @@ class InstanceAgent:
         self._stopping = threading.Event()
         self.turn = threading.Lock()  # one step, or one request of a command, at a time
         self._writer: JournalWriter | None = None
+        self.leading: Leading | None = None
+        self._woken = threading.Event()
         self._listener = replication_listener(section)
+        # A leader may connect at once, and wake this agent.
         self.following = Following(
             FollowerSide(self.name, self.group, queue_manager, standby, files),
             frozenset(each.name for each in section.instances),
@@ -143,10 +146,8 @@ class InstanceAgent:
             self._want_base,
             arbiter if isinstance(arbiter, PairArbiter) else None,
         )
-        self.leading: Leading | None = None
         if sites is not None:
             sites.start(self)
-        self._woken = threading.Event()
         self._thread = SupervisedThread(
             "ostler-agent",
             "thread that decides which instance leads",
