@@ -57,6 +57,12 @@ def test_a_get_that_does_not_wait_for_its_removal_is_found(monkeypatch: pytest.M
     assert "times" in str(failure) or "came back" in str(failure)
 
 
+@interpreted
+def test_a_non_persistent_message_that_comes_back_after_it_was_sent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ServerConversation, "_end_held", ServerConversation._back_out_held)
+    assert "times" in str(first_failure(20, ["cut"]))
+
+
 def test_a_put_that_is_repeated_after_reconnection_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     production = RemoteSession.call
 
