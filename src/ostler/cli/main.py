@@ -60,6 +60,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rdqmint": ("ostler.cli.ha.rdqmint", "refused: AddressCommand in qm.ini moves floating addresses"),
     "rdqmdr": ("ostler.cli.ha.rdqmdr", "change the role of a site in RDQM's words"),
     "rdqmstatus": ("ostler.cli.ha.rdqmstatus", "show replicated queue managers and nodes"),
+    "ha": ("ostler.cli.demo.ha", "try copies of a queue manager on this machine"),
     "put": ("ostler.cli.samples.samples", "put messages on a queue"),
     "get": ("ostler.cli.samples.samples", "take messages off a queue and show them"),
     "browse": ("ostler.cli.samples.samples", "show messages and leave them where they are"),

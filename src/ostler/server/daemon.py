@@ -509,7 +509,8 @@ class Daemon:
 
 
 def _end(manager: QueueManager, server: ServerProtocol, request: EndRequest, failures: list[BaseException]) -> None:
-    manager.hands_over = request.switches_over
+    # An instance starts as a follower. A last checkpoint would wait for copies, which may have ended before.
+    manager.hands_over = manager.settings.replication is not None
     try:
         server.end(request.mode, request.wait_seconds)
     except BaseException as error:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import socket
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ostler.command.admin.objects import apply_definition
@@ -72,6 +74,8 @@ from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
 _ROOM_TRIES = 3
+# An instance that ends waits so long for copies.
+_COPIES_SECONDS = 2.0
 _NOT_ALONE = "This instance of a replicated queue manager cannot run without the agent that copies its log."
 
 Progress = Callable[[int, int], None]
@@ -195,7 +199,7 @@ class QueueManager(ManagerCore):
         self.statistics_writer = StatisticsWriter(self)
         self.on_end: list[Callable[[], None]] = []
         self.end_mode = ""  # once it ends: "quiesce", "immediate" or "preemptive"
-        self.hands_over = False  # another instance takes over when this one has ended (endmqm -s)
+        self.hands_over = False  # it is an instance: others may go on when this one has ended
         self.started_at = 0.0
         # Called when a quiesce has waited long enough and breaks the connections of applications.
         self.on_escalation: list[Callable[[], None]] = []
@@ -427,7 +431,7 @@ class QueueManager(ManagerCore):
         """End the queue manager: "quiesce" lets applications finish, "immediate" breaks their connections.
 
         Either way units of work that were not committed are backed out, a checkpoint is taken and NPMCLASS(HIGH)
-        messages are kept; not so when another instance takes over, which waits for it. "preemptive" just stops, as a
+        messages are kept; not so by an instance of several, for which others may wait. "preemptive" just stops, as a
         crash would.
         """
         if not self.running:
@@ -442,6 +446,9 @@ class QueueManager(ManagerCore):
         self.running = False
         for callback in self.on_stopping:
             callback()
+        ended = self.machine.event()
+        if self.hands_over:
+            self.machine.thread(partial(self._give_up_copies, ended), "ostler-give-up").start()
         self.resource_publisher.stop()
         self.housekeeping.stop()
         self.search.stop()
@@ -454,6 +461,7 @@ class QueueManager(ManagerCore):
                 # The log has all that is persistent; only non-persistent messages of NPMCLASS(HIGH) queues are lost.
                 self.note(f"AMQ6119S: The disk is full: {full}. The last checkpoint could not be taken.")
         self.writer.stop()
+        ended.set()
         try:
             self.close_files(mode == "preemptive")
             for callback in self.on_end:
@@ -461,6 +469,11 @@ class QueueManager(ManagerCore):
         finally:
             # Last, so that the callbacks of the end run before another process can start the queue manager.
             self._instance.release()
+
+    def _give_up_copies(self, ended: threading.Event) -> None:
+        """Let nothing wait for copies that do not answer: nobody is told of it any more, and they may be off."""
+        if not ended.wait(_COPIES_SECONDS):
+            self.writer.depose("This instance ends, and not enough copies answer")
 
     def _finish_tasks(self) -> None:
         """Finish what goes on in slices, now that nobody continues it."""

@@ -269,3 +269,33 @@ def test_a_queue_manager_that_does_not_run_is_not_started(tmp_path: Path) -> Non
     )
     assert done.returncode == 2
     assert b"MQRC_Q_MGR_NOT_AVAILABLE (2059)" in done.stderr
+
+
+# -- instances ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_instance_of_this_machine_has_a_data_root_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[str, dict[str, object]]] = []
+    monkeypatch.setenv("OSTLER_DATA", str(tmp_path))
+    monkeypatch.setattr(sample_connection.ostler, "connect", lambda name, **options: given.append((name, options)))
+    arguments = parsed()
+    arguments.command = "put"
+    sample_connection.connect(arguments, "QM1@alpha")
+    where = tmp_path / "instances" / "alpha"
+    assert given == [("QM1", {"application": "ostler put", "binding": "local", "data": where})]
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "said"),
+    [
+        (("-c", "host(1414)"), "QM1@alpha", "over the network name the queue manager: QM1"),
+        ((), "QM1@../x", "is not the name of an instance"),
+    ],
+)
+def test_an_instance_that_cannot_be_is_refused(options: tuple[str, ...], name: str, said: str) -> None:
+    arguments = parsed(*options)
+    arguments.command = "put"
+    with pytest.raises(UsageError, match=said):
+        sample_connection.connect(arguments, name)

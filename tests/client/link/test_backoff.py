@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler
-from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, DelayStep, parse_delays
+from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, DelayStep, parse_delays, settings_of
+from ostler.client.session.reconnect import SessionReconnector
+from ostler.client.session.runtime import BlockingRuntime
 from ostler.model import constants as mq
 
 
@@ -70,3 +72,16 @@ def test_every_delay_lies_within_its_step(seed: int) -> None:
         delay = backoff.next_delay(0)
         assert delay is not None
         assert step.fixed_ms <= delay * 1000 <= step.fixed_ms + step.jitter_ms
+
+
+def test_the_environment_sets_delays_and_timeout() -> None:
+    assert settings_of({}) == (STEPS, TIMEOUT_SECONDS)
+    given = {"OSTLER_RECONNECT_DELAYS": "(50,25)(100)", "OSTLER_RECONNECT_TIMEOUT": "7"}
+    assert settings_of(given) == ((DelayStep(50, 25), DelayStep(100, 0)), 7.0)
+    with pytest.raises(ostler.MQError, match="not valid reconnection delays"):
+        settings_of({"OSTLER_RECONNECT_DELAYS": "soon"})
+
+
+def test_sessions_of_the_python_api_take_delays_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTLER_RECONNECT_DELAYS", "(50,25)")
+    assert SessionReconnector(BlockingRuntime())._steps == (DelayStep(50, 25),)

@@ -89,3 +89,40 @@ class EtcdServer:
 def _is_stopped(pid: int) -> bool:
     states = [(task / "stat").read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{pid}/task").iterdir()]
     return set(states) == {"T"}
+
+
+class EtcdCluster:
+    """Three members on loopback, each of which can be killed and started again."""
+
+    def __init__(self, directory: Path) -> None:
+        """Start them, or skip the test where the package cannot be had."""
+        self._directory = directory
+        self._ports = {name: etcd.Ports(free_port(), free_port()) for name in ("one", "two", "three")}
+        self._members: dict[str, Peer] = {}
+        try:
+            for name in self._ports:
+                self.start(name)
+        except PeerUnavailable as problem:
+            pytest.skip(f"etcd is not here: {problem}")
+        for name, member in self._members.items():
+            member.wait_until_listening(ANSWER_SECONDS_MAX, self._ports[name].client)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._ports)
+
+    @property
+    def endpoints(self) -> str:
+        return ",".join(f"http://127.0.0.1:{each.client}" for each in self._ports.values())
+
+    def start(self, name: str) -> None:
+        self._members[name] = etcd.launch_member(self._directory / name, name, self._ports)
+
+    def kill(self, name: str) -> None:
+        for process in self._members.pop(name).processes:
+            process.kill()
+            process.wait()
+
+    def close(self) -> None:
+        for name in list(self._members):
+            self.kill(name)

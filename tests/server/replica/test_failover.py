@@ -107,6 +107,22 @@ def test_the_last_of_three_holds_its_replies(group: ReplicaGroup) -> None:
     history.check()
 
 
+def test_the_last_instance_ends_without_copies(group: ReplicaGroup) -> None:
+    """An end waits for no copy: all machines may be switched off one after the other."""
+    group.prepare()
+    group.wait_until_in_sync(3)
+    history = History(group)
+    history.wait_for_puts(50)
+    leader = group.wait_for_leader()
+    for each in group.followers(leader):
+        group.end(each)
+    group.end(leader)
+    group.start()
+    history.wait_for_puts(50)
+    history.finish()
+    history.check()
+
+
 def test_a_follower_refuses_applications_and_names_the_leader(group: ReplicaGroup) -> None:
     group.prepare()
     group.wait_until_in_sync(3)

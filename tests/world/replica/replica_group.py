@@ -9,9 +9,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.free_ports import free_port
+from tests.world.replica.link_relay import LinkRelay
 
 import ostler
 from ostler.cli.demo.applications import Applications
@@ -42,19 +44,23 @@ def wait_until(is_true: Callable[[], bool], missing: Callable[[], str]) -> None:
 class ReplicaGroup:
     """Up to three instances on loopback. Each has a data root of its own, as on machines of their own."""
 
-    def __init__(self, root: Path, instances: str = "abc", arbiter: str = "", lease_seconds: int = 3) -> None:
-        """`arbiter` is the body of the stanza Arbiter; a file arbiter without it."""
+    def __init__(
+        self, root: Path, instances: str = "abc", arbiter: str = "", lease_seconds: int = 3, is_relayed: bool = False
+    ) -> None:
+        """`arbiter` is the body of the stanza Arbiter; a file arbiter without it. With `is_relayed` there are relays
+        between the instances."""
         self.root = root
         self.instances = instances
         ports = [free_port() for _ in range(len(instances) + 1)]
         self.port = ports[-1]
         self.replication_ports = dict(zip(instances, ports, strict=False))
-        stanzas = [
-            f"NativeHAInstance:\n   Name={each}\n   ReplicationAddress=127.0.0.1({port})\n"
-            for each, port in self.replication_ports.items()
-        ]
+        self.relays: dict[tuple[str, str], LinkRelay] = {}
+        """By the instance that connects, when it leads, and the one that it connects to."""
+        if is_relayed:
+            pairs = [(one, other) for one in instances for other in instances if one != other]
+            self.relays = {pair: LinkRelay(self.replication_ports[pair[1]]) for pair in pairs}
         body = arbiter or f"   Type=File\n   Path={root / 'arbiter'}\n"
-        stanzas.append(f"Arbiter:\n{body}   LeaseSeconds={lease_seconds}\n")
+        body = f"Arbiter:\n{body}   LeaseSeconds={lease_seconds}\n"
         first = instances[0]
         log = LogSection(
             primary_files=3,
@@ -70,7 +76,7 @@ class ReplicaGroup:
                 f"   Name={each}\n", f"   Name={each}\n   HeartbeatInterval=500\n   HeartbeatTimeout=3000\n", 1
             )
             own = f"Replication:\n   ListenerAddress={self.host(each)}\n"
-            made.ini.write_text(ini + "".join(stanzas) + own)
+            made.ini.write_text(ini + self._instance_stanzas(each) + body + own)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def connect_through(self, instance: str, other: str, port: int) -> None:
@@ -80,6 +86,21 @@ class ReplicaGroup:
         text = ini.read_text()
         assert before in text
         ini.write_text(text.replace(before, f"   Name={other}\n   ReplicationAddress=127.0.0.1({port})\n"))
+
+    def _instance_stanzas(self, own: str) -> str:
+        shown = ""
+        for name, port in self.replication_ports.items():
+            relay = self.relays.get((own, name))
+            reached_at = port if relay is None else relay.port
+            shown += f"NativeHAInstance:\n   Name={name}\n   ReplicationAddress=127.0.0.1({reached_at})\n"
+        return shown
+
+    def links_of(self, instance: str) -> list[LinkRelay]:
+        """Return the relays to and from an instance."""
+        return [relay for pair, relay in self.relays.items() if instance in pair]
+
+    def followers(self, leader: str) -> list[str]:
+        return [each for each in self.instances if each != leader]
 
     def host(self, instance: str) -> str:
         """Return the address of an instance: each has its own, as on machines of their own."""
@@ -110,13 +131,16 @@ class ReplicaGroup:
         self._processes[instance].send_signal(signal.SIGCONT)
 
     def end(self, instance: str, **arguments: object) -> None:
-        list(control(self.directory(instance), "end", mode="immediate", **arguments))
+        with suppress(MQError):  # it may end before its answer is out
+            list(control(self.directory(instance), "end", mode="immediate", **arguments))
         self._processes.pop(instance).wait(60)
 
     def close(self) -> None:
         for each in list(self._processes):
             self._processes[each].send_signal(signal.SIGCONT)
             self.kill(each)
+        for relay in self.relays.values():
+            relay.close()
 
     def is_running(self, instance: str) -> bool:
         return running_process(self.directory(instance))[0]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from ostler.cli.demo.account import CHANNEL, LOAD, NAME, NONPERSISTENT, PERSISTENT
@@ -140,27 +141,32 @@ class DemoServer:
             time.sleep(0.005)
 
     def _command(self, *arguments: str, text: str = "") -> CommandRun:
-        environment = {**os.environ, "OSTLER_DATA": str(self.directory.root)}
-        command = [sys.executable, "-m", "ostler.cli.main", *arguments]
-        began = time.perf_counter()
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                input=text,
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS_MAX,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ServerFailed(f"ostler {arguments[0]} took more than {_SECONDS_MAX} seconds") from None
-        seconds = time.perf_counter() - began
-        words = f"ostler {shlex.join(arguments)}"
-        if done.returncode:
-            answer = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-            raise ServerFailed(f"`{words}` exited with {done.returncode}: {''.join(answer) or 'no output'}")
-        return CommandRun(words, seconds, done.stdout)
+        return run_command(self.directory.root, *arguments, text=text)
+
+
+def run_command(root: Path, *arguments: str, text: str = "") -> CommandRun:
+    """Runs an ostler command on the queue managers below `root`; `text` is its standard input. Raises ServerFailed."""
+    environment = {**os.environ, "OSTLER_DATA": str(root)}
+    command = [sys.executable, "-m", "ostler.cli.main", *arguments]
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ServerFailed(f"ostler {arguments[0]} took more than {_SECONDS_MAX} seconds") from None
+    seconds = time.perf_counter() - began
+    words = f"ostler {shlex.join(arguments)}"
+    if done.returncode:
+        answer = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        raise ServerFailed(f"`{words}` exited with {done.returncode}: {''.join(answer) or 'no output'}")
+    return CommandRun(words, seconds, done.stdout)
 
 
 def _free_port() -> int:

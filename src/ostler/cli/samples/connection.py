@@ -19,7 +19,7 @@ from ostler.client.api.connection import Connection
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.client.locate.registry import running_managers
 from ostler.server.config.default_manager import default_name
-from ostler.server.config.directories import data_root
+from ostler.server.config.directories import INSTANCE_SEPARATOR, QueueManagerDirectory, data_root, locate
 
 ANY_CIPHER: Final = "ANY_TLS12_OR_HIGHER"
 _CLIENT_VARIABLES: Final = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
@@ -87,7 +87,11 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
         given["user"] = user
         given["password"] = password(user, options.path("password-file"), prefix, os.environ)
     name = _name(queue_manager, is_remote)
-    if not is_remote and not any(each.name == name for each in running_managers()):
+    if INSTANCE_SEPARATOR in name:
+        directory = _instance(name, is_remote)
+        name = directory.name
+        given |= {"binding": "local", "data": directory.root}
+    elif not is_remote and not any(each.name == name for each in running_managers()):
         # A stopped queue manager is not started for one command: nonpersistent messages would end with it.
         given["binding"] = "local"
     return ostler.connect(name, application=f"ostler {arguments.command}", **given)
@@ -130,6 +134,17 @@ def _name(queue_manager: str | None, is_remote: bool) -> str:
     if not found:
         raise UsageError("name a queue manager; there is no default one, and neither -c nor MQSERVER names one")
     return found
+
+
+def _instance(name: str, is_remote: bool) -> QueueManagerDirectory:
+    """Returns the directory of an instance of this machine, such as QM1@alpha."""
+    if is_remote:
+        manager = name.partition(INSTANCE_SEPARATOR)[0]
+        raise UsageError(f"{name} is an instance of this machine; over the network name the queue manager: {manager}")
+    try:
+        return locate(data_root(os.environ), name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 # -- secrets -----------------------------------------------------------------------------------------------------------

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
+DELAYS_VARIABLE: Final = "OSTLER_RECONNECT_DELAYS"
+TIMEOUT_VARIABLE: Final = "OSTLER_RECONNECT_TIMEOUT"
 TIMEOUT_SECONDS: Final = 1800.0
 _STEPS_MAX: Final = 100
 _MILLISECONDS_MAX: Final = 3_600_000
@@ -46,6 +48,16 @@ def parse_delays(text: str) -> tuple[DelayStep, ...]:
     if len(steps) > _STEPS_MAX or any(max(step) > _MILLISECONDS_MAX for step in steps):
         raise _invalid_delays(text, f"there may be {_STEPS_MAX} of at most {_MILLISECONDS_MAX} milliseconds")
     return tuple(steps)
+
+
+def settings_of(environment: Mapping[str, str]) -> tuple[tuple[DelayStep, ...], float]:
+    """Return the delays and the timeout in seconds that the environment asks for, or the defaults.
+
+    Raises MQRC_CHANNEL_CONFIG_ERROR for delays that cannot be read.
+    """
+    delays = environment.get(DELAYS_VARIABLE, "")
+    timeout = environment.get(TIMEOUT_VARIABLE, "")
+    return parse_delays(delays) if delays else STEPS, float(timeout) if timeout.isdecimal() else TIMEOUT_SECONDS
 
 
 def _invalid_delays(text: str, why: str) -> MQError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Awaitable, Callable
 
-from ostler.client.link.backoff import Backoff
+from ostler.client.link.backoff import Backoff, settings_of
 from ostler.client.mqi.remote.connect import FINAL_REASONS
 from ostler.client.session.runtime import Runtime, WakeEvent
 from ostler.model import constants as mq
@@ -19,6 +20,7 @@ class SessionReconnector:
     def __init__(self, runtime: Runtime) -> None:
         self.generation = 0
         self._runtime = runtime
+        self._steps, self._timeout_seconds = settings_of(os.environ)
         self._lock = threading.Lock()
         self._is_reconnecting = False
         self._waiting: list[WakeEvent] = []
@@ -52,7 +54,8 @@ class SessionReconnector:
                 each.wake()
 
     async def _try(self, cause: MQError, rejoin: Callable[[], Awaitable[None]]) -> None:
-        backoff = Backoff(random.Random(random.random()))  # a program that seeds `random` gets the same delays again
+        # A program that seeds `random` gets the same delays again.
+        backoff = Backoff(random.Random(random.random()), self._steps, self._timeout_seconds)
         began = self._runtime.monotonic()
         while not self._is_stopped:
             try:

@@ -1,4 +1,4 @@
-"""An etcd of our own with one member, for trials and tests of an arbiter. It is no broker, and is not measured."""
+"""An etcd of our own, for trials and tests of an arbiter. It is no broker, and is not measured."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ PACKAGES = ("etcd-server",)
 PROOF = "usr/bin/etcd"
 DURABILITY = "the write-ahead log is forced before each answer"
 _START_SECONDS_MAX = 20.0
+_ONLY = "only"
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Where it listens: for clients, and for other members, of which there are none."""
+    """The ports of a member: for clients, and for other members."""
 
     client: int
     peer: int
@@ -37,21 +38,34 @@ def start(scratch: Path, ports: Ports, certificate: Path | None = None, key: Pat
 
     It listens when this returns, and answers soon after. Raises PeerUnavailable.
     """
+    peer = launch_member(scratch, _ONLY, {_ONLY: ports}, certificate, key)
+    peer.wait_until_listening(_START_SECONDS_MAX)
+    return peer
+
+
+def launch_member(
+    scratch: Path, name: str, members: dict[str, Ports], certificate: Path | None = None, key: Path | None = None
+) -> Peer:
+    """Start one member of a cluster with its state in `scratch`, and do not wait: it listens when a majority runs.
+
+    Raises PeerUnavailable.
+    """
+    ports = members[name]
     root = unpack_packages(NAME, PACKAGES, PROOF)
     scratch.mkdir(parents=True, exist_ok=True)
     peer = Peer(NAME, version(root), ports.client, scratch / "etcd.log", durability=DURABILITY)
     clients = f"{'https' if certificate else 'http'}://{LOOPBACK}:{ports.client}"
-    members = f"http://{LOOPBACK}:{ports.peer}"
-    command = [str(root / PROOF), "--name", "only", "--data-dir", str(scratch / "data")]
+    urls = {each: f"http://{LOOPBACK}:{members[each].peer}" for each in members}
+    command = [str(root / PROOF), "--name", name, "--data-dir", str(scratch / "data")]
     command += ["--listen-client-urls", clients, "--advertise-client-urls", clients]
-    command += ["--listen-peer-urls", members, "--initial-advertise-peer-urls", members]
-    command += ["--initial-cluster", f"only={members}", "--logger", "zap", "--log-level", "error"]
+    command += ["--listen-peer-urls", urls[name], "--initial-advertise-peer-urls", urls[name]]
+    command += ["--initial-cluster", ",".join(f"{each}={url}" for each, url in urls.items())]
+    command += ["--logger", "zap", "--log-level", "error"]
     if certificate and key:
         command += ["--cert-file", str(certificate), "--key-file", str(key)]
     # Variables named ETCD_... would be taken for options.
     environment = {name: value for name, value in environment_for(root).items() if not name.startswith("ETCD_")}
     peer.add(command, environment, scratch)
-    peer.wait_until_listening(_START_SECONDS_MAX)
     return peer
 
 

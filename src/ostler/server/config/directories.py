@@ -50,7 +50,7 @@ _INTERNAL_PREFIX: Final = "+"
 _SUBDIRECTORIES: Final = ("queues", "log", "errors")
 _LOCK_FILE: Final = "qm.lock"
 _INSTANCES: Final = "instances"
-_AT: Final = "@"
+INSTANCE_SEPARATOR: Final = "@"
 _DIRECTORY_MODE: Final = 0o700
 # struct flock of Linux: type, whence, start, length, process.
 _FLOCK: Final = struct.Struct("@hhqqi4x")
@@ -102,7 +102,7 @@ def locate(root: Path, given: str) -> QueueManagerDirectory:
 
     Raises ValueError for an invalid name.
     """
-    name, at, instance = given.partition(_AT)
+    name, at, instance = given.partition(INSTANCE_SEPARATOR)
     directory_name(name)
     if not at:
         return QueueManagerDirectory(root, name)
@@ -153,7 +153,7 @@ class QueueManagerDirectory:
     def typed_name(self) -> str:
         """The name as people type it: with the instance, if that has a data root of its own below another."""
         instance = instance_of_root(self.root)[1]
-        return f"{self.name}{_AT}{instance}" if instance else self.name
+        return f"{self.name}{INSTANCE_SEPARATOR}{instance}" if instance else self.name
 
     @property
     def path(self) -> Path:

@@ -63,6 +63,8 @@ _STEP_SECONDS: Final = 0.5
 # Of equal claims one comes first; the others wait so long for it.
 _PATIENCE_SECONDS: Final = 1.0
 _MAKE_WAY_SECONDS: Final = 10.0
+# So often an instance tells the arbiter how far its log goes. An older copy of its files can then be told from them.
+_MARK_SECONDS: Final = 5.0
 
 
 class Promotion:
@@ -124,6 +126,7 @@ class InstanceAgent:
         self._address = str(section.own_address())
         self._own: Member | None = None  # as registered
         self._claimed_at = 0.0
+        self._registered_at = 0.0
         self._lease_ends_at = 0.0
         self._kept_alive_at = 0.0
         self._held_since = 0.0
@@ -272,7 +275,8 @@ class InstanceAgent:
         epoch, position, mark, promised = self._position()
         fitness = Fitness(False, False, True, epoch, position, mark)
         own = self._own
-        if own is None or (own.state == FOLLOWING and (own.epoch, own.promised_term) != (epoch, promised)):
+        is_changed = own is not None and (own.epoch, own.promised_term) != (epoch, promised)
+        if own is None or (own.state == FOLLOWING and (is_changed or self._owes_mark(own, position))):
             own = self._register(Member(self.name, self._address, epoch, position, FOLLOWING, promised))
         if self.sites is not None:
             self.sites.follow_arbiter(view)
@@ -282,6 +286,9 @@ class InstanceAgent:
         decision = decide_follower(own, fitness, view, self.following.is_link_well(view.last_term))
         if decision.kind == FOLLOW and own.state != FOLLOWING:
             self._register(Member(self.name, self._address, epoch, position, FOLLOWING, promised))
+        if decision.kind == ABSTAIN and not self.following.is_linked():
+            text = f"AMQ3235I: Instance {self.name} takes no part in the election of a leader: {decision.reason}."
+            self._notes.write(decision.reason, text)
         if decision.kind in (FOLLOW, ABSTAIN):
             return decision.reason, self._pause()
         if decision.kind == CLAIM:
@@ -305,6 +312,7 @@ class InstanceAgent:
     def _register(self, member: Member) -> Member:
         self.arbiter.register(member)
         self._own = member
+        self._registered_at = monotonic()
         self._kept_alive_at = 0.0
         return member
 
@@ -375,7 +383,11 @@ class InstanceAgent:
     def _register_leader(self) -> None:
         assert self.promotion is not None
         life = self.promotion.life
-        self._register(Member(self.name, self._address, life.epoch, life.start_lsn, LEADING))
+        end = max(life.start_lsn, int(self.promotion.leading.side.forced_lsn()))
+        self._register(Member(self.name, self._address, life.epoch, end, LEADING))
+
+    def _owes_mark(self, registered: Member, end_lsn: int) -> bool:
+        return end_lsn > registered.end_lsn and monotonic() - self._registered_at > _MARK_SECONDS
 
     # -- leading -------------------------------------------------------------------------------------------------------
 
@@ -384,7 +396,7 @@ class InstanceAgent:
         view: ArbiterView | None = None
         try:
             self._keep_alive()
-            if self._own is None:
+            if self._own is None or self._owes_mark(self._own, int(leading.side.forced_lsn())):
                 self._register_leader()
             view = self.arbiter.read()
         except ArbiterUnavailable as error:

@@ -67,17 +67,17 @@ class StandbySocket:
         self._is_administrator = is_administrator
         self._socket = bind_local(directory)
         self._socket.settimeout(_ACCEPT_SECONDS)
-        self._is_closed = False
+        self._closing = threading.Event()
         self._turn = threading.Lock()
         self._open: set[socket.socket] = set()
         self._thread = SupervisedThread(
-            "ostler-standby", "thread that answers commands", self._run, lambda: self._is_closed, note
+            "ostler-standby", "thread that answers commands", self._run, self._closing.is_set, note
         )
         self._thread.start()
 
     def close(self) -> None:
         """Close the socket and all connections. The next owner of the directory binds its own."""
-        self._is_closed = True
+        self._closing.set()
         # A listening Unix socket cannot be shut down: a connection wakes the thread that accepts.
         with suppress(OSError):
             connect_local(self._directory, _ACCEPT_SECONDS).close()
@@ -89,12 +89,12 @@ class StandbySocket:
         unlink_local(self._directory)
 
     def _run(self) -> None:
-        while not self._is_closed:
+        while not self._closing.is_set():
             try:
                 accepted, _ = self._socket.accept()
             except TimeoutError:
                 continue
-            if self._is_closed:
+            if self._closing.is_set():
                 accepted.close()
                 return
             with self._turn:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from typing import Final
 
-from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, parse_delays
+from ostler.client.link.backoff import Backoff, settings_of
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.locate.connect_parameters import Reconnect
 from ostler.client.mqi.remote.connect import (
@@ -33,9 +32,6 @@ from ostler.wire.object_frames import CREATED, TEMPORARY, OpenArguments, OpenRep
 from ostler.wire.replies import ReplyHead, decode_reply
 from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply, decode_subscribe_reply
 
-DELAYS_VARIABLE: Final = "OSTLER_RECONNECT_DELAYS"
-TIMEOUT_VARIABLE: Final = "OSTLER_RECONNECT_TIMEOUT"
-
 
 class Reconnector(Recovery):
     """The reconnection of one connection. `mode` is "yes", or "qmgr": only to the same queue manager."""
@@ -48,11 +44,7 @@ class Reconnector(Recovery):
         self._stopped = threading.Event()
         self._failure: tuple[int, str] = (mq.MQRC_NONE, "")  # reason and object of the last failed attempt
         self._is_busy = False
-        environment = state.destination.environment
-        delays = environment.get(DELAYS_VARIABLE, "")
-        self._steps = parse_delays(delays) if delays else STEPS
-        timeout = environment.get(TIMEOUT_VARIABLE, "")
-        self._timeout_seconds = float(timeout) if timeout.isdecimal() else TIMEOUT_SECONDS
+        self._steps, self._timeout_seconds = settings_of(state.destination.environment)
 
     @staticmethod
     def attach(state: RemoteState) -> None:
