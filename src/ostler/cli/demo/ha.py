@@ -59,18 +59,17 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "Try a queue manager with copies on this machine.",
         Status.PARAMETER_WRONG,
     )
-    actions: argparse._SubParsersAction[argparse.ArgumentParser]
     actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    demo = commands.add_command(
-        actions,
+    demo = actions.add_parser(
         "demo",
-        "kill the leader of three instances under load, and count what was lost",
-        "Make three instances of a queue manager on loopback addresses of this machine, with etcd as arbiter where it "
-        "is installed; let applications put and get persistent messages without a pause; kill the instance that leads "
-        "with kill -9, and count what was lost. The exit status is 0 if nothing was lost and nothing came twice. All "
-        "of it is in one directory, and is removed in the end.",
-        Status.PARAMETER_WRONG,
+        help="kill the leader of three instances under load, and count what was lost",
+        description="Make three instances of a queue manager on loopback addresses of this machine, with etcd as "
+        "arbiter where it is installed; let applications put and get persistent messages without a pause; kill the "
+        "instance that leads with kill -9, and count what was lost. The exit status is 0 if nothing was lost and "
+        "nothing came twice. All of it is in one directory, and is removed in the end.",
+        allow_abbrev=False,
     )
+    demo.usage_status = Status.PARAMETER_WRONG
     demo.add_argument(
         "--failovers", type=_failovers, default=3, metavar="N", help="how often to kill the leader (%(default)s)"
     )
