@@ -12,6 +12,7 @@ leader the newest counts. `link` is any number that the caller gives to a connec
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -79,6 +80,8 @@ class FollowerSide:
         self.link: i64 = NO_LINK
         self.leader_position: i64 = 0
         """Where the leader's log ended when it last said so."""
+        self.acknowledges_received = False
+        """ReplicationAck=Memory: blocks are acknowledged as received before they are forced."""
         self._heard_group_lsn: i64 = 0
         self._owes_ack = False
         self._is_disk_full = False
@@ -127,6 +130,7 @@ class FollowerSide:
         self.leader_position = hello.end_lsn
         self._owes_ack = False
         # Of an older link something may be taken and not forced: the new one sends it again.
+        self._keep_received()
         self.standby.log.drop_taken()
         return [self._own_hello(hello, 0, "")]
 
@@ -239,6 +243,9 @@ class FollowerSide:
             self.leader_position = max(self.leader_position, log.received_position)
             if log.taken_bytes() > TAKEN_BYTES_MAX:
                 return self.force()
+            if self.acknowledges_received and not self._is_disk_full and self.may_hear(self.term):
+                position = self.acknowledged_position()
+                return [LogAck(self.term, log.epoch(), log.received_position, position, self.standby.applied_lsn(), 0)]
         else:
             self.leader_position = frame.position
         return []
@@ -274,11 +281,21 @@ class FollowerSide:
         return [LogAck(self.term, log.epoch(), log.received_position, position, standby.applied_lsn(), flags)]
 
     def disconnected(self, link: i64) -> None:
-        """A link is gone. What came over it and is not forced comes again."""
+        """A link is gone. What came over it and is not forced comes again, or is forced if it was acknowledged.
+
+        Raises DiskFailed.
+        """
         if link == self.link:
             self.link = NO_LINK
+            self._keep_received()
             self.standby.log.drop_taken()
             self._owes_ack = False
+
+    def _keep_received(self) -> None:
+        """Force what was acknowledged from memory."""
+        if self.acknowledges_received:
+            with suppress(LogSpace):
+                self.standby.add(self.standby.log.force())
 
     # -- elections
 

@@ -150,6 +150,8 @@ class LeaderSide:
         self.highest_term: i64 = membership.term
         """The highest term that a follower has told: when it is above ours, another leader was elected."""
         self.live_bytes_max: i64 = LIVE_BYTES_MAX
+        self.counts_received = False
+        """ReplicationAck=Memory: a copy counts with what it has received. What is durable is forced here, too."""
         self._reader = reader
         self._forced: i64 = forced_lsn
         self._forced_position: i64 = position
@@ -291,7 +293,9 @@ class LeaderSide:
         # In an earlier life it may have blocks at these LSNs that are void in this one.
         is_counted: bool = follower.state == STREAMING and follower.purpose == PURPOSE_HA
         if is_counted and ack.epoch == self.lives[-1].epoch:
-            self.membership.acknowledged(follower.name, int(min(ack.forced, self._offered_position)))
+            is_received: bool = self.counts_received and not ack.flags & ACK_DISK_FULL
+            told: i64 = max(ack.received, ack.forced) if is_received else ack.forced
+            self.membership.acknowledged(follower.name, int(min(told, self._offered_position)))
 
     def _greeted(self, follower: FollowerProgress, hello: ReplicaHello, now: float) -> None:
         follower.heard_seconds = now

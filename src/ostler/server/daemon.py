@@ -250,6 +250,7 @@ class Daemon:
             if not self._take_base(manager, section):
                 return None
             parts = self._parts = InstanceParts(manager, section, self._log)
+        parts.release_address()
         local = self._open_standby(manager, parts)
         self._log(f"AMQ8003I: Instance {section.instance} of queue manager {manager.name} follows.")
         self._report_ready(manager)
@@ -278,6 +279,7 @@ class Daemon:
             self._begin_anew("the other site has the rest of the log, or does not answer")
         if request is not None:
             self._requests.put(request)
+        parts.take_address()
         return self._serve(manager)
 
     def _open_standby(self, manager: QueueManager, parts: BaseParts | InstanceParts) -> StandbySocket:
@@ -417,6 +419,7 @@ class Daemon:
                 manager.limit_end_wait(request.wait_seconds)
         if self._parts is not None:
             is_handing_over = self._parts.is_handing_over
+            self._parts.release_address()
             self._parts.agent.stop("the queue manager has ended")
             if is_handing_over and not failures:
                 self._begin_anew("this site has become a recovery site")
@@ -425,6 +428,8 @@ class Daemon:
     def _begin_anew(self, why: str) -> NoReturn:
         """Run this process anew as a follower: another instance leads, or may. Nothing more is acknowledged here."""
         self._log(f"AMQ3270I: This instance of {self._directory.name} does not lead any more: {why}.")
+        if self._parts is not None:
+            self._parts.release_address()
         self._restart()
         os._exit(_UNEXPECTED)
 

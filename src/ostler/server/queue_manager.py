@@ -198,6 +198,7 @@ class QueueManager(ManagerCore):
         """What commands about copies are passed to. The agent of an instance puts its own here before the start."""
         self.statistics_writer = StatisticsWriter(self)
         self.on_end: list[Callable[[], None]] = []
+        self._has_taken_over = False
         self.end_mode = ""  # once it ends: "quiesce", "immediate" or "preemptive"
         self.hands_over = False  # it is an instance: others may go on when this one has ended
         self.started_at = 0.0
@@ -263,6 +264,8 @@ class QueueManager(ManagerCore):
         began = self.machine.monotonic()
         self.clock.begin(self.engine)
         self.engine.unique = max(self.engine.unique, self.engine.now_ms << 20)
+        before = standby.log.lives[-1].instance if standby.log.lives else ""
+        self._has_taken_over = before not in ("", life.instance)
         self.log = standby.promote(life, shipper)
         self._begin_work(began, standby.replay, on_writer)
         return self.restart
@@ -370,7 +373,9 @@ class QueueManager(ManagerCore):
         )
 
     def _start_qualifier(self) -> int:
-        """Return the ReasonQualifier of the event of an ordinary start."""
+        """Return the ReasonQualifier of the event of a start: another instance led before, or it is an ordinary one."""
+        if self._has_taken_over:
+            return mq.MQRQ_STANDBY_ACTIVATED
         return mq.MQRQ_FAILOVER_PERMITTED if self.settings.replication else mq.MQRQ_FAILOVER_NOT_PERMITTED
 
     def _log_path(self) -> Path:

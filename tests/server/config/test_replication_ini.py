@@ -215,3 +215,24 @@ def test_a_change_that_is_not_valid_changes_nothing() -> None:
     with pytest.raises(ConfigurationError, match="cannot be a value"):
         ini.replace_stanzas("NativeHAInstance", [[("Name", "a\nLog:")]])
     assert ini.text() == before
+
+
+def test_etcd_has_a_user_and_certificates() -> None:
+    body = "   User=ostler\n   PasswordFile=/keys/password\n   CaFile=/keys/ca\n   CertificateFile=/keys/c\n"
+    found = section(LOG, LOCAL, PAIR, ETCD + body + "   KeyFile=/keys/k\n").arbiter
+    assert (found.user, found.password_file, found.ca_file) == ("ostler", "/keys/password", "/keys/ca")
+    assert (found.certificate_file, found.key_file) == ("/keys/c", "/keys/k")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("   User=ostler\n", "belong together"),
+        ("   PasswordFile=/keys/password\n", "belong together"),
+        ("   CaFile=keys/ca\n", "absolute path"),
+        ("   KeyFile=/keys/k\n", "needs CertificateFile"),
+    ],
+)
+def test_settings_of_etcd_that_cannot_be(body: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        section(LOG, LOCAL, PAIR, ETCD + body)

@@ -166,3 +166,21 @@ def test_who_is_deposed_acknowledges_nothing_any_more(bench: WireBench) -> None:
     manager.writer.depose("Another instance leads.")
     waiter.join(LIMIT_SECONDS)
     assert [error.reason for error in found] == [MQRC_Q_MGR_NOT_AVAILABLE]
+
+
+def test_several_batches_are_under_way_over_a_distance(bench: WireBench) -> None:
+    """A batch is offered and forced while the copies have answered none of those before it; answers keep the order."""
+    copies = replicated(bench)
+    peers = [bench.peer("Q") for _ in range(3)]
+    ends: list[int] = []
+    for number, peer in enumerate(peers):
+        peer.send(wire.frame(wire.PUT, 1, 9 + number, put(2, b"x", persistent=True)))
+        assert peer.answers(5) == []
+        copies.wait_forced(bench.manager.log.end_lsn())
+        ends.append(copies.forced_lsn)
+    assert len({position for position, _ in copies.offered}) >= 3
+    assert bench.manager.log.durable_lsn() < ends[0] < ends[1] < ends[2]
+    for number, peer in enumerate(peers):
+        bench.manager.writer.group_durable(ends[number])
+        assert peer.answer(9 + number).completion == MQCC_OK
+        assert all(each.answers(3) == [] for each in peers[number + 1 :])

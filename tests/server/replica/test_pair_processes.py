@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.world.replica.replica_group import NAME, QUEUE, History, ReplicaGroup
 
 import ostler
 from ostler.client.link.control import control
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.replication import GroupStatus, HaStatus, InstanceRole
 
@@ -91,6 +93,13 @@ def resolve(pair: ReplicaGroup, instance: str) -> list[str]:
     return [str(each["line"]) for each in replies if "line" in each]
 
 
+def has_taken_over_event(pair: ReplicaGroup, instance: str) -> bool:
+    """Return True when the event Queue Manager Active says that the instance took over."""
+    qualifier = struct.pack("<4i", mq.MQCFT_INTEGER, 16, mq.MQIACF_REASON_QUALIFIER, mq.MQRQ_STANDBY_ACTIVATED)
+    with _connect(pair, instance) as connection, connection.open("SYSTEM.ADMIN.QMGR.EVENT", "b") as queue:
+        return any(qualifier in bytes(message.data) for message in queue.browse())
+
+
 def test_the_other_one_goes_on_alone_and_the_first_one_rejoins(pair: ReplicaGroup) -> None:
     history = History(pair)
     history.wait_for_puts(50)
@@ -98,6 +107,7 @@ def test_the_other_one_goes_on_alone_and_the_first_one_rejoins(pair: ReplicaGrou
     history.wait_for_puts(50)
     status = wait_for(pair, "b", InstanceRole.ACTIVE, HaStatus.REMOTE_UNAVAILABLE)
     assert "there is no arbiter" in status.arbiter_notice
+    assert has_taken_over_event(pair, "b")
     pair.start("a")
     pair.wait_until_in_sync(2)
     history.wait_for_puts(50)

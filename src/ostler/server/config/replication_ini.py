@@ -98,8 +98,13 @@ class ArbiterSection:
     endpoints: tuple[str, ...] = ()
     lease_seconds: int = 5
     path: str = ""
-    key_repository: str = ""
-    """The certificates for etcd over TLS; empty for those of the group."""
+    user: str = ""
+    password_file: str = ""
+    """The password of the user at etcd is the first line of this file, which only its owner can read."""
+    ca_file: str = ""
+    """The authority that etcd's certificate is of, for https endpoints; empty for those of the machine."""
+    certificate_file: str = ""
+    key_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,11 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(ARBITER, "Endpoints", any_text=True),
     Rule(ARBITER, "LeaseSeconds", LEASE_SECONDS_MIN, 600),
     Rule(ARBITER, "Path", any_text=True),
-    Rule(ARBITER, "KeyRepository", any_text=True),
+    Rule(ARBITER, "User", any_text=True),
+    Rule(ARBITER, "PasswordFile", any_text=True),
+    Rule(ARBITER, "CaFile", any_text=True),
+    Rule(ARBITER, "CertificateFile", any_text=True),
+    Rule(ARBITER, "KeyFile", any_text=True),
     Rule(REPLICATION, "Copies", 1, INSTANCES_MAX),
     Rule(REPLICATION, "ReplicationAck", words=tuple(Acknowledgement)),
     Rule(REPLICATION, "ReplicationKeep", 1, 510),
@@ -346,7 +355,17 @@ class _StanzaReader:
         if kind is ArbiterType.FILE and not path.startswith("/"):
             raise self._error(line, "Type=File needs Path, the absolute path of a directory that all instances share")
         lease_seconds = values.number("LeaseSeconds", ArbiterSection.lease_seconds)
-        return line, ArbiterSection(kind, endpoints, lease_seconds, path, values.text("KeyRepository", ""))
+        files = {name: values.text(name, "") for name in ("PasswordFile", "CaFile", "CertificateFile", "KeyFile")}
+        for name, file in files.items():
+            if file and not file.startswith("/"):
+                problem = f"{name}={file[:60]} is not allowed; allowed is an absolute path"
+                raise self._error(self._line(ARBITER, name, line), problem)
+        user = values.text("User", "")
+        if bool(user) != bool(files["PasswordFile"]):
+            raise self._error(line, "User and PasswordFile belong together")
+        if files["KeyFile"] and not files["CertificateFile"]:
+            raise self._error(line, "KeyFile needs CertificateFile")
+        return line, ArbiterSection(kind, endpoints, lease_seconds, path, user, *files.values())
 
     def _copies(self, own: Values, instances: int) -> int:
         copies = own.number("Copies", INSTANCES_MIN if instances else 1)

@@ -25,6 +25,7 @@ from ostler.model.arbiter import (
     Member,
 )
 from ostler.model.log_life import Life
+from ostler.model.replication import Acknowledgement
 from ostler.replica.base_files import BaseFiles
 from ostler.replica.election import (
     ABSTAIN,
@@ -149,6 +150,7 @@ class InstanceAgent:
             self._want_base,
             arbiter if isinstance(arbiter, PairArbiter) else None,
         )
+        self.following.side.acknowledges_received = section.acknowledgement is Acknowledgement.MEMORY
         if sites is not None:
             sites.start(self)
         self._thread = SupervisedThread(
@@ -356,6 +358,7 @@ class InstanceAgent:
         hello.lives = [*log.lives, life]
         membership = LeaderMembership(self.name, term, view.in_sync, position, self._policy)
         side = LeaderSide(hello, membership, log.catch_up_reader(), position, position)
+        side.counts_received = self.section.acknowledgement is Acknowledgement.MEMORY
         addresses = {each.name: each.address for each in self.section.instances if each.name != self.name}
         if self.sites is not None:
             self.sites.prepare_to_lead(side)

@@ -194,8 +194,11 @@ class Following:
         finally:
             connection.close("closed")
             self._open.pop(link, None)
-            with self.turn:
-                self.side.disconnected(link)
+            try:
+                with self.turn:
+                    self.side.disconnected(link)
+            except DiskFailed as error:
+                self._fail(error)
             self._on_change()
 
     def _refuse(self, connection: ReplicaConnection, refused: LinkRefused) -> None:

@@ -6,6 +6,8 @@ manager around the same engine. When an instance that led gives up, its process 
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,15 +16,17 @@ from typing import Final
 from ostler.model import constants as mq
 from ostler.model.arbiter import Arbiter
 from ostler.model.errors import MQError
-from ostler.model.replication import Acknowledgement, GroupRole
+from ostler.model.replication import GroupRole
 from ostler.replica.base_files import BaseFiles
 from ostler.replica.base_side import BaseSide
-from ostler.replica.pair_side import PairNote
+from ostler.replica.pair_side import PairNote, emptied
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument
 from ostler.server.admin.replication_actions import replication_actions
 from ostler.server.config.directories import InstanceLock
-from ostler.server.config.replication_ini import ArbiterType, ReplicationSection
+from ostler.server.config.replication_ini import ArbiterSection, ArbiterType, ReplicationSection
+from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.queue_manager import QueueManager, ReplicationUnavailable, log_disk, log_settings
+from ostler.server.replica.address_command import DOWN, UP, run_address_command
 from ostler.server.replica.agent import InstanceAgent, Promotion
 from ostler.server.replica.agent_control import AgentControl
 from ostler.server.replica.base_wanted import reason_for_base
@@ -41,10 +45,8 @@ from ostler.server.replica.taking_base import BaseControl, TakingBase
 RequestEnd = Callable[[str, float, str], None]
 """Requests the end of the instance: mode, seconds to wait, who asked."""
 
+_PASSWORD_BYTES_MAX: Final = 4096
 _KEYS: Final = "ha"  # the key repository of the group, in the directory of the queue manager
-_FROM_MEMORY: Final = (
-    "ReplicationAck=Memory cannot be used yet: copies acknowledge what they have forced. Set it to Disk."
-)
 _NO_ARBITER: Final = (
     "AMQ3205E: A pair without an arbiter cannot have a recovery group: give it a stanza Arbiter in qm.ini, or remove "
     "NativeHARecoveryGroup."
@@ -61,9 +63,9 @@ class BaseParts:
         tls = make_tls(section, manager.directory.path)
         self._arbiter: Arbiter | None = None
         if is_pair(section):
-            # An empty copy has nothing to lead with: without a note it would found the pair.
+            # A copy that takes a base has nothing to lead with until its leader says so.
             path = manager.directory.path
-            write_note(path, read_note(path, section.instance) or PairNote(section.instance))
+            write_note(path, emptied(read_note(path, section.instance) or PairNote(section.instance)))
         else:
             self._arbiter = make_arbiter(section, manager.name, manager.directory.path)
         self._lock = InstanceLock(manager.directory)
@@ -172,6 +174,18 @@ class InstanceParts:
         """Return True when the data of this instance are to be set aside: a person has decided for its partner."""
         return isinstance(self.agent, PairAgent) and self.agent.is_set_aside
 
+    def take_address(self) -> None:
+        """Run AddressCommand up: this instance leads."""
+        self._move_address(UP)
+
+    def release_address(self) -> None:
+        """Run AddressCommand down: this instance does not lead, or no more."""
+        self._move_address(DOWN)
+
+    def _move_address(self, word: str) -> None:
+        command = self.agent.section.address_command
+        run_address_command(command, word, self.manager.name, self.agent.name, self.manager.note)
+
     def close(self, why: str) -> None:
         """End an instance that follows."""
         self.agent.stop(why)
@@ -193,8 +207,6 @@ def check_can_run(manager: QueueManager, section: ReplicationSection) -> None:
         raise ReplicationUnavailable(missing)
     if is_pair(section) and section.recovery_groups:
         raise ReplicationUnavailable(_NO_ARBITER)
-    if section.acknowledgement is Acknowledgement.MEMORY:
-        raise ReplicationUnavailable(_FROM_MEMORY)
 
 
 def is_pair(section: ReplicationSection) -> bool:
@@ -227,7 +239,41 @@ def make_arbiter(section: ReplicationSection, queue_manager: str, directory: Pat
         return FileArbiter(directory / _SOLE_ARBITER)
     if settings.type is ArbiterType.FILE:
         return FileArbiter(Path(settings.path) / group / queue_manager, settings.lease_seconds)
-    return EtcdArbiter(EtcdSettings(settings.endpoints, settings.lease_seconds), group, queue_manager)
+    return EtcdArbiter(etcd_settings(settings), group, queue_manager)
+
+
+def etcd_settings(settings: ArbiterSection) -> EtcdSettings:
+    """Return the stanza as etcd's client needs it. Raises ReplicationUnavailable for a useless password file."""
+    return EtcdSettings(
+        settings.endpoints,
+        settings.lease_seconds,
+        user=settings.user,
+        password=_password(Path(settings.password_file)) if settings.password_file else "",
+        ca_file=settings.ca_file,
+        certificate_file=settings.certificate_file,
+        key_file=settings.key_file,
+    )
+
+
+def _password(path: Path) -> str:
+    """Return the first line of a file that only its owner can read."""
+    try:
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            data = file.read(_PASSWORD_BYTES_MAX + 1)
+    except OSError as error:
+        raise ReplicationUnavailable(f"AMQ3205E: PasswordFile {path}: {error_text(error)}.") from None
+    if mode & 0o077:
+        raise ReplicationUnavailable(
+            f"AMQ3205E: PasswordFile {path} has mode {mode:03o}, so others can read it. Make it 600."
+        )
+    try:
+        password = data.decode("utf-8").partition("\n")[0].rstrip("\r")
+    except UnicodeDecodeError:
+        password = ""
+    if not password or len(data) > _PASSWORD_BYTES_MAX:
+        raise ReplicationUnavailable(f"AMQ3205E: PasswordFile {path} has no password in its first line.")
+    return password
 
 
 def make_tls(section: ReplicationSection, directory: Path) -> GroupTls | None:

@@ -40,6 +40,8 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3283W": "Queue manager {name} is an instance of a group without an arbiter. When all links are cut, both "
     "instances run, and one of them has to be given up.",
     "AMQ3284W": "Instance {instance} goes on without {partner}: {why}",
+    "AMQ3286E": "AddressCommand {word} failed: {why}.{printed}",
+    "AMQ3287I": "AddressCommand {word} was run.{printed}",
     "AMQ3285W": "The data of this instance of {name} are set aside in {path}.",
     "AMQ3290I": "The copy that instance {instance} had before is set aside: {where}. It is not used any more, and may "
     "be removed.",
