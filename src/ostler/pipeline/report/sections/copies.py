@@ -118,7 +118,8 @@ def _row(line: _Line, base: _Line | None, option: str, published: _Published) ->
         whole_cell(line.peak[0].clients),
         number_cell(line.rate),
         _ratio_cell(share),
-        _ratio_cell(None if is_base else published.share(size, at)),
+        # Published rates are those of many clients: one alone is no match for them.
+        _ratio_cell(None if is_base or max(line.steps) == 1 else published.share(size, at)),
         milliseconds_cell(line.single_ns),
         number_cell(trips),
         number_cell(None if is_base or not at else published.round_trips(size, at)),
