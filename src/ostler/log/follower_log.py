@@ -42,6 +42,7 @@ from ostler.log.stream_format import (
     PADDED,
     UINT32,
     StreamShape,
+    extent_name,
     next_page,
 )
 from ostler.model.log_life import Life
@@ -218,6 +219,30 @@ class FollowerLog:
         self._claims = []
         self._taken_control = 0
         self.received_position = self.writer.position
+
+    def rewrite(self, position: i64, images: bytes) -> None:
+        """Write blocks again that stand behind `position` and are damaged here. Durable on return.
+
+        Raises CopyRefused when they are not those of this log. Blocks behind its end are passed over.
+        """
+        files = self._files
+        at: i64 = 0
+        while at < len(images):
+            size = self._check(images, at, position)
+            lsn = read_i64_le(images, at + 24)
+            position = files.shape.block_start(lsn + size)
+            if position > self.writer.position:
+                return
+            file = files.disk.open(f"{files.active}/{extent_name(files.shape.extent_of(lsn))}", False)
+            try:
+                block = images[at : at + size]
+                offset = files.shape.file_offset(lsn)
+                if file.read_at(offset, size) != block:
+                    file.write_at(offset, [block])
+                    file.force()
+            finally:
+                file.close()
+            at += size
 
     # -- what is noted
 

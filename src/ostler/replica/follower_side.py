@@ -12,15 +12,19 @@ leader the newest counts. `link` is any number that the caller gives to a connec
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
+from ostler.engine.core import Engine
+from ostler.log.catch_up import CatchUpReader
 from ostler.log.errors import CopyRefused, LogSpace
 from ostler.log.stream_format import FORMAT_VERSION
 from ostler.replica.base_files import BaseFiles
+from ostler.replica.follower_scrub import FollowerScrub
 from ostler.replica.pedigree import Pedigree
+from ostler.replica.repair import answer_fetch
 from ostler.replica.site_side import SiteSide
 from ostler.replica.standby import Standby
 from ostler.wire.replica_frames import (
@@ -36,6 +40,8 @@ from ostler.wire.replica_frames import (
     REFUSED_TERM,
     REPLICA_VERSION,
     ControlFrame,
+    Fetch,
+    Fetched,
     LifeFrame,
     LogAck,
     LogFrame,
@@ -85,6 +91,10 @@ class FollowerSide:
         self._heard_group_lsn: i64 = 0
         self._owes_ack = False
         self._is_disk_full = False
+        self.scrub: Final[FollowerScrub] = FollowerScrub(standby)
+        self.repairs: list[str] = []
+        """What was repaired, in words, since somebody looked."""
+        self._fetch_reader: Final[CatchUpReader] = standby.log.catch_up_reader()
         self._unsure = unsure
         self._unsure_lsn: i64 = unsure.unsure_lsn() if unsure is not None else 0
 
@@ -104,7 +114,13 @@ class FollowerSide:
                 self._hear(frame.term)
                 self.standby.log.begin_life(frame.life, frame.previous_epoch, frame.position)
                 self.standby.life_begins()
+                self.scrub.restart()
                 self._owes_ack = True
+                return []
+            if isinstance(frame, Fetch):
+                return answer_fetch(frame, self._still, self._fetch_reader, self.standby.log.position())
+            if isinstance(frame, Fetched):
+                self.repairs.append(self.scrub.take(frame))
                 return []
             if isinstance(frame, ControlFrame):
                 self._hear(frame.term)
@@ -115,6 +131,9 @@ class FollowerSide:
         except LogSpace as space:
             raise LinkRefused(str(space)) from None
         raise LinkRefused("an unexpected frame came from the leader")
+
+    def _still(self) -> AbstractContextManager[Engine]:
+        return nullcontext(self.standby.engine)
 
     def _hello(self, link: i64, hello: ReplicaHello) -> list[ReplicaFrame]:
         refused, detail = self._reason_to_refuse(hello)
@@ -129,6 +148,7 @@ class FollowerSide:
         self.link = link
         self.leader_position = hello.end_lsn
         self._owes_ack = False
+        self.scrub.link_changed()
         # Of an older link something may be taken and not forced: the new one sends it again.
         self._keep_received()
         self.standby.log.drop_taken()
@@ -289,6 +309,7 @@ class FollowerSide:
             self.link = NO_LINK
             self._keep_received()
             self.standby.log.drop_taken()
+            self.scrub.link_changed()
             self._owes_ack = False
 
     def _keep_received(self) -> None:

@@ -232,6 +232,14 @@ class LeaderSide:
         """Return the LSN up to which the log is forced here."""
         return self._forced
 
+    def forced_position(self) -> i64:
+        """Return where the chain of blocks ends that are forced here."""
+        return self._forced_position
+
+    def new_reader(self) -> CatchUpReader:
+        """Return a reader of this log for any thread."""
+        return self._reader.another()
+
     def position(self) -> i64:
         """Return where the chain of blocks ends that were offered."""
         return self._offered_position

@@ -270,6 +270,7 @@ class Daemon:
         if promotion is None:
             self._end_instance(parts, request)
             return None
+        manager.fetch_message = promotion.leading.fetch_message
         manager.take_over(promotion.standby, promotion.life, promotion.leading, parts.agent.begin_leading)
         if parts.is_handing_over:
             # Only the rest of the log goes to the other site: no application is served here any more.

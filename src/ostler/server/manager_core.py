@@ -12,6 +12,7 @@ from contextlib import suppress
 from librt.threading import Lock
 
 from ostler.engine.core import STOPPING, Engine
+from ostler.engine.message.message import Message
 from ostler.engine.objects import fail_waiting
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model import constants as mq
@@ -68,6 +69,9 @@ class ManagerCore(ABC):
         self.clock = EngineClock(machine.wall, machine.steady)
         self.engine = Engine(name, delayed_as_asked(self.disk), NoJournal(), new_definition(ObjectType.QMGR, name, {}))
         self.turn = EngineTurn(self.engine, self.lock, self.clock, self._wake, self._stop_failed)
+        # Brings a message that the file of its queue has lost from another copy of the queue manager, by queue and
+        # sequence number. None: there is no other copy.
+        self.fetch_message: Callable[[int, int], Message | None] | None = None
         self.longest_pass: LongestPass | None = None  # of the reactor, if there is one
         self.notices: list[str] = list(self.settings.notices)
         self.checkpoint_turn = machine.lock()  # held while a checkpoint is taken

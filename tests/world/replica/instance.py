@@ -46,9 +46,10 @@ from ostler.replica.base_source import BaseSource
 from ostler.replica.follower_side import NO_LINK, BaseWanted, FollowerSide, LinkRefused
 from ostler.replica.leader_side import NEEDS_BASE, REBASING, LeaderSide
 from ostler.replica.membership import LeaderMembership, default_policy
+from ostler.replica.repair import answer_fetch
 from ostler.replica.standby import Standby, open_standby
 from ostler.testing.simulation.crashing_disk import SimulatedDisk
-from ostler.wire.replica_frames import ReplicaFrame, ReplicaHello
+from ostler.wire.replica_frames import Fetch, ReplicaFrame, ReplicaHello
 
 if TYPE_CHECKING:
     from tests.world.replica.world import ReplicaWorld
@@ -286,6 +287,11 @@ class Instance:
             if current:
                 self.world.network.send(current[0], self.name, frame)
         random = self.world.random
+        current = [link for link in self.incoming if link.number == side.link]
+        asked = side.scrub.step(20_000) if current and random.random() < 0.3 else None
+        if asked is not None:
+            self.world.note(f"{self.name} asks for what it has lost")
+            self.world.network.send(current[0], self.name, asked)
         if random.random() < 0.8:
             standby.apply(random.choice([1, 10_000, 1 << 20]))
         self._housekeep(standby)
@@ -506,6 +512,9 @@ class Instance:
         network = self.world.network
         for name, link in list(self.links.items()):
             for frame in network.received(link, self.name, 20):
+                if isinstance(frame, Fetch):
+                    for part in answer_fetch(frame, self._still, side.new_reader(), side.forced_position()):
+                        network.send(link, self.name, part)
                 side.receive(name, link.number, frame, self.world.now)
             progress = side.followers[name]
             is_silent = self.world.now - progress.heard_seconds > TIMEOUT_SECONDS

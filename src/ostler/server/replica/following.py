@@ -23,6 +23,7 @@ from ostler.server.net.listeners import bind_tcp
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
+from ostler.server.replica.messages import replication_message
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection, wake_acceptor
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, FrameReader, MalformedFrame, frame
@@ -51,6 +52,9 @@ _HELLO_SECONDS: Final = 10.0
 _APPLY_BYTES: Final = 256 << 10
 _NOTE_SECONDS: Final = 0.25
 _CHECKPOINT_STEPS: Final = 8
+# Read of this copy's own files every quarter of a second, to find damage.
+_SCRUB_BYTES: Final = 256 << 10
+_SCRUB_PAUSE_SECONDS: Final = 5.0
 
 
 def replication_listener(section: ReplicationSection) -> socket.socket:
@@ -99,6 +103,8 @@ class Following:
         self._links = 0
         self._open: dict[int, ReplicaConnection] = {}
         self._heard_at = 0.0
+        self._scrubbed = 0
+        self._scrub_at = 0.0
         self._stopping = threading.Event()
         listener.settimeout(_ACCEPT_SECONDS)
         self._acceptor = self._thread("ostler-replica", "thread that accepts the leader", self._accept)
@@ -296,10 +302,27 @@ class Following:
                 self._fail(error)
                 return
 
+    def _scrub(self) -> None:
+        """Read a slice of this copy's own files, and ask the leader for what is damaged. The turn is held."""
+        side = self.side
+        for what in side.repairs:
+            if what:
+                self._note(replication_message("AMQ3293I", what=what, source=side.leader))
+        side.repairs = []
+        connection = self._open.get(int(side.link))
+        if side.scrub.passes != self._scrubbed:
+            self._scrubbed = side.scrub.passes
+            self._scrub_at = monotonic() + _SCRUB_PAUSE_SECONDS
+        if connection is not None and monotonic() >= self._scrub_at:
+            asked = side.scrub.step(_SCRUB_BYTES)
+            if asked is not None:
+                connection.send(asked.encode())
+
     def _step(self) -> bool:
         """Do a bounded part of the work. Return True when there is more to do at once."""
         standby = self.side.standby
         standby.log.note()
+        self._scrub()
         with suppress(LogError):
             standby.log.writer.allocate_ahead()
         if not standby.is_checkpoint_under_way() and not standby.needs_checkpoint():

@@ -16,6 +16,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
+from ostler.engine.message.message import Message
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.log.settings import LogSettings
 from ostler.log.shipping import LogShipper
@@ -23,6 +24,7 @@ from ostler.model.connection_names import Address
 from ostler.model.errors import MQError
 from ostler.replica.base_source import BaseSource, Still
 from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, REBASING, REFUSED, STREAMING, LeaderSide
+from ostler.replica.repair import FetchedData, answer_fetch
 from ostler.server.config.replication_ini import RecoveryGroupSection
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
@@ -35,9 +37,12 @@ from ostler.wire.frames import FAREWELL, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replica_frames import (
     BASE_NEEDED,
+    FETCH_MESSAGE,
     PURPOSE_DR,
     PURPOSE_HA,
     REPLICA_FRAME_BYTES_MAX,
+    Fetch,
+    Fetched,
     ReplicaFrame,
     ReplicaHello,
     decode_replica_frame,
@@ -119,6 +124,9 @@ class Leading(LogShipper):
         self._log_settings = log_settings
         self._numbers = 0
         self._bases = 0
+        self._fetching = threading.Condition()
+        self._requests = 0
+        self._answers: dict[int, FetchedData] = {}
         self._stopping = threading.Event()
         self._links = {name: _FollowerLink(name, (address,), PURPOSE_HA) for name, address in addresses.items()}
         if recovery is not None and recovery.is_enabled:
@@ -275,9 +283,15 @@ class Leading(LogShipper):
             if found is not None and found.type == FAREWELL:
                 _, why = decode_reason(PayloadReader(found.buffer, found.start, found.end))
                 raise ConnectionLost(f"it said farewell: {why}")
+            received: ReplicaFrame | None = None
+            if found is not None:
+                received = decode_replica_frame(found.type, found.request, found.buffer, found.start, found.end)
+                if isinstance(received, Fetched):
+                    self._take_fetched(received)
+                elif isinstance(received, Fetch):
+                    self._answer(connection, received)
             with self.turn:
-                if found is not None:
-                    received = decode_replica_frame(found.type, found.request, found.buffer, found.start, found.end)
+                if received is not None:
                     self._check_name(link, connection, received)
                     self.side.receive(link.name, link.number, received, now)
                 if link.purpose == PURPOSE_DR:
@@ -331,6 +345,49 @@ class Leading(LogShipper):
                     link.told_at = now
                 self._push(link)
         return True
+
+    # -- repair
+
+    def fetch_message(self, queue_id: int, seq: int) -> Message | None:
+        """Return a message that this copy has lost, from a follower that has it; None when nobody has, or answers.
+
+        It waits: not for the reactor, and without any lock.
+        """
+        for link in list(self._links.values()):
+            connection = link.connection
+            with self.turn:
+                follower = self.side.followers.get(link.name)
+                is_well = follower is not None and follower.state == STREAMING
+            if connection is None or not is_well:
+                continue
+            with self._fetching:
+                self._requests += 1
+                answer = self._answers[self._requests] = FetchedData(self._requests)
+            connection.send(Fetch(answer.request, FETCH_MESSAGE, queue_id, seq).encode())
+            deadline = monotonic() + self._timeout_seconds
+            with self._fetching:
+                while not answer.is_whole and monotonic() < deadline and connection.is_open:
+                    self._fetching.wait(_GROUP_SECONDS)
+                del self._answers[int(answer.request)]
+            message = answer.message() if answer.is_whole else None
+            if message is not None and message.seq == seq:
+                self._note(replication_message("AMQ3293I", what=f"message {seq} of queue {queue_id}", source=link.name))
+                return message
+        return None
+
+    def _take_fetched(self, part: Fetched) -> None:
+        with self._fetching:
+            answer = self._answers.get(int(part.request))
+            if answer is not None and answer.take(part):
+                self._fetching.notify_all()
+
+    def _answer(self, connection: ReplicaConnection, asked: Fetch) -> None:
+        """Answer a follower that has lost something. No lock is held."""
+        with self.turn:
+            reader, end = self.side.new_reader(), self.side.forced_position()
+        for part in answer_fetch(asked, self._still, reader, end):
+            connection.send(part.encode())
+        reader.close()
 
     # -- bases
 

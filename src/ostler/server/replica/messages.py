@@ -46,6 +46,7 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3290I": "The copy that instance {instance} had before is set aside: {where}. It is not used any more, and may "
     "be removed.",
     "AMQ3291W": "Instance {instance} of queue manager {name} gives its copy up, and takes a base: {why}",
+    "AMQ3293I": "Damage was repaired: {what} came from instance {source}.",
     "AMQ3292W": "The base for instance {instance} is given up, and begins again: {why}",
 }
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from time import sleep
 from typing import Final, TypeVar
 
 from ostler.engine.core import Engine
 from ostler.engine.get import end_read
+from ostler.engine.message.message import Message
+from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.reads import MessageRead, ReadPending
+from ostler.engine.queue.repair import StoredMessage, replace_message
+from ostler.model.disk import DiskFull
 from ostler.server.manager_core import ManagerCore
 from ostler.server.supervised_thread import SupervisedThread
 
@@ -86,8 +91,35 @@ class MessageReader:
 def make_read(manager: ManagerCore, read: MessageRead) -> None:
     """Make a read that this thread has begun, and continue what waits for it. The engine's lock is not held."""
     read.perform()
+    if isinstance(read.failure, QueueFileDamaged) and manager.fetch_message is not None:
+        _repair(manager, manager.fetch_message, read)
     with manager.turn as engine:
         end_read(engine, read)
+
+
+def _repair(manager: ManagerCore, fetch: Callable[[int, int], Message | None], read: MessageRead) -> None:
+    """Have messages that the file has lost brought from another copy, and written again.
+
+    The verb that needs them is called again, and finds them at their new place. Those that nobody has stay damaged.
+    """
+    for index in range(int(read.needed)):
+        slot, seq, extent = read.slots[index], read.seqs[index], read.extents[index]
+        try:
+            read.file.read_many(read.handle, [extent], 1)
+            continue
+        except QueueFileDamaged:
+            message = fetch(int(read.queue_id), seq)
+        if message is None:
+            return
+        with manager.turn as engine:
+            queue = engine.queues_by_id.get(read.queue_id)
+            if queue is not None and slot < len(queue.slots.resident):
+                stored = StoredMessage(queue, slot)
+                if stored.seq == seq and stored.extent == extent:
+                    with suppress(DiskFull):
+                        replace_message(stored, message)
+    # What was replaced is read anew; so is the rest.
+    read.failure = None
 
 
 def call_with_reads(manager: ManagerCore, verb: Callable[[Engine], Result]) -> Result:
