@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tests.world.replica.leader_frames import next_frame
 from tests.world.replica.ledger import Operation
+from tests.world.replica.mutations import BASE_WITH_ONE_LSN
 from tests.world.replica.network import Link
 from tests.world.replica.simulated_arbiter import SimulatedArbiter
 from tests.world.replica.watched_disk import WatchedDisk
@@ -49,7 +50,7 @@ from ostler.replica.membership import LeaderMembership, default_policy
 from ostler.replica.repair import answer_fetch
 from ostler.replica.standby import Standby, open_standby
 from ostler.testing.simulation.crashing_disk import SimulatedDisk
-from ostler.wire.replica_frames import Fetch, ReplicaFrame, ReplicaHello
+from ostler.wire.replica_frames import BaseQueue, Fetch, ReplicaFrame, ReplicaHello
 
 if TYPE_CHECKING:
     from tests.world.replica.world import ReplicaWorld
@@ -166,6 +167,7 @@ class Instance:
         """Forget what a process has in memory."""
         self.standby = self.follower = self.leading = self.side = self.base = None
         self.sources: dict[str, tuple[BaseSource, Iterator[ReplicaFrame]]] = {}
+        self.base_began: dict[str, int] = {}
         self.has_all_since = -1.0
         self.pending = []
         self.links: dict[str, Link] = {}
@@ -571,6 +573,7 @@ class Instance:
             world.note(f"{self.name} sends a base to {name} from LSN {begin.restart_lsn}")
             world.network.send(link, self.name, begin)
             self.sources[name] = source, source.frames()
+            self.base_began[name] = begin.restart_lsn
         if follower.state != REBASING or name not in self.sources:
             return
         source, frames = self.sources[name]
@@ -580,6 +583,9 @@ class Instance:
                 if frame is None:
                     self._end_base(name)
                     break
+                if BASE_WITH_ONE_LSN in world.mutations and isinstance(frame, BaseQueue):
+                    # As if all queues were captured when the base began.
+                    frame.lsn = min(frame.lsn, self.base_began[name])
                 world.network.send(link, self.name, frame)
         except QueueFileDamaged as damage:
             world.note(f"{self.name} cannot send a base: {damage}")

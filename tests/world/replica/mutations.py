@@ -18,6 +18,7 @@ APPLY_BEYOND_GROUP = "apply beyond the group LSN"
 CANDIDATE_OUTSIDE_SET = "candidate outside the set"
 NO_TERM_CHECK = "no term check"
 CLOCK_FOR_SAFETY = "clock for safety"
+BASE_WITH_ONE_LSN = "base with one LSN for all queues"
 
 ALL = (
     ACKNOWLEDGE_BEFORE_FORCE,
@@ -26,6 +27,7 @@ ALL = (
     CANDIDATE_OUTSIDE_SET,
     NO_TERM_CHECK,
     CLOCK_FOR_SAFETY,
+    BASE_WITH_ONE_LSN,
 )
 
 
