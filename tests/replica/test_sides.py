@@ -18,6 +18,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.log_life import Life
 from ostler.replica.follower_side import FollowerSide, LinkRefused
+from ostler.replica.lag import NO_LIMIT, LagLimits
 from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, REFUSED, STREAMING, LeaderSide
 from ostler.replica.membership import LeaderMembership, default_policy
 from ostler.replica.site_side import SiteSide
@@ -221,6 +222,53 @@ def test_a_copy_for_disaster_recovery_is_never_waited_for() -> None:
     pump(leader, recovery)
     assert leader.side.recovery_backlog_bytes() == 0
     assert recovery.side.standby.log.position() == leader.side.position()
+
+
+def test_a_synchronous_copy_is_waited_for_while_it_answers() -> None:
+    leader, recovery = Leader(), Follower("DR")
+    join_sites(leader, recovery)
+    leader.side.is_synchronous = True
+    greet(leader, recovery, purpose=PURPOSE_DR)
+    pump(leader, recovery)
+    assert not leader.side.judge_recovery(1.0, 5.0)
+    assert leader.side.judge_recovery(1.1, 5.0)  # it has what was the end a moment ago
+    lsn = leader.write(5000)
+    assert leader.side.group_lsn() < lsn
+    pump(leader, recovery)
+    assert leader.side.group_lsn() == lsn
+    later = leader.write(5000)
+    assert not leader.side.judge_recovery(5.9, 5.0)
+    assert lsn <= leader.side.group_lsn() < later
+    assert leader.side.judge_recovery(6.1, 5.0)  # it was silent for too long: an outage there is not one here
+    assert leader.side.group_lsn() == later
+
+
+def test_replies_wait_for_a_copy_that_is_further_behind_than_it_may_be() -> None:
+    leader, recovery = Leader(), Follower("DR")
+    join_sites(leader, recovery)
+    leader.side.lag_limits = LagLimits(10_000, NO_LIMIT, True)
+    greet(leader, recovery, purpose=PURPOSE_DR)
+    pump(leader, recovery)
+    assert leader.side.judge_recovery(1.0, 5.0)
+    first = leader.write(5000)
+    assert leader.side.group_lsn() == first
+    forced = recovery.side.standby.log.position()
+    for _ in range(5):
+        lsn = leader.write(5000)
+    assert leader.side.group_lsn() == forced + 10_000 < lsn
+    pump(leader, recovery)
+    assert leader.side.group_lsn() == lsn
+
+
+def test_limits_that_only_tell_let_nobody_wait() -> None:
+    leader, recovery = Leader(), Follower("DR")
+    join_sites(leader, recovery)
+    leader.side.lag_limits = LagLimits(1000, 1, False)
+    greet(leader, recovery, purpose=PURPOSE_DR)
+    pump(leader, recovery)
+    leader.side.judge_recovery(1.0, 5.0)
+    lsn = leader.write(5000)
+    assert leader.side.group_lsn() == lsn
 
 
 def test_a_full_disk_is_told_and_nothing_is_acknowledged() -> None:

@@ -250,6 +250,7 @@ class FollowerSide:
         hello.group_lsn = log.group_lsn()
         if self.site is not None and heard.purpose == PURPOSE_DR:
             hello.site_role = self.site.role
+            hello.term = 0  # who leads has one
             hello.group_lsn = self.site.acknowledged(self.pedigree(), log.group_lsn())
         hello.starts = log.mark.starts
         return hello

@@ -80,6 +80,8 @@ class SiteSide:
         """Partitioned: the LSN up to which both logs are the same."""
         self.is_held = False
         """This site is to work and has not begun, because the other one works: a person has to decide."""
+        self.is_receiver = True
+        """Of the instances of a site that receives, one takes the log."""
         self.other_role: i64 = SITE_NONE
         """What the other site did when it was last heard."""
         self.other: Pedigree | None = None
@@ -140,6 +142,8 @@ class SiteSide:
             return REFUSED_STATE, f"{self.group} was asked what it does."
         if not receives(self.role):
             return REFUSED_STATE, f"{self.group} is the live site."
+        if not self.is_receiver:
+            return REFUSED_STATE, f"Another instance of {self.group} takes the log."
         return 0, ""
 
     def _are_both_live(self, other: i64) -> bool:

@@ -239,6 +239,7 @@ class Daemon:
         if aside is not None:
             self._open_log_of_replica(manager)
             self._log(f"AMQ3285W: The data of this instance of {manager.name} are set aside in {aside}.")
+        self._set_aside(manager, section)
         if wants_base(self._directory.path) and not self._take_base(manager, section):
             return None
         try:
@@ -282,6 +283,25 @@ class Daemon:
             self._requests.put(request)
         parts.take_address()
         return self._serve(manager)
+
+    def _set_aside(self, manager: QueueManager, section: ReplicationSection) -> None:
+        """Set the data of a site aside that was given up after a partition. It follows from nothing then."""
+        if not section.recovery_groups:
+            return
+        from ostler.server.replica.site.state import read_site
+
+        state = read_site(self._directory.path, section)
+        if state.set_aside_lsn < 0:
+            return
+        from ostler.server.replica.site.set_aside import set_aside
+
+        where = set_aside(manager, state)
+        if self.error_log is None:
+            self.error_log = open_error_log(self._directory, self._echo)
+        self._log(
+            f"AMQ3277I: The partition of queue manager {manager.name} is resolved in favour of "
+            f"{section.recovery_groups[0].name}. The data of this site are set aside in {where}."
+        )
 
     def _open_standby(self, manager: QueueManager, parts: BaseParts | InstanceParts) -> StandbySocket:
         """Show the state of an instance that does not lead, and answer commands."""

@@ -18,7 +18,7 @@ from ostler.server.config.qm_ini import LogType, QueueManagerIni
 from ostler.server.config.replication_ini import ReplicationSection, ReplicationType
 from ostler.server.replica.base_wanted import wants_base
 from ostler.server.replica.certificates import check_repository
-from ostler.server.replica.site import read_site
+from ostler.server.replica.site.state import read_site
 
 PRIMARY = ("crtdrprimary", "-m", "QM1", "-r", "south", "-i", "127.0.0.1", "-p", "4451")
 LOCAL = ("--local", "127.0.0.1(4461)")

@@ -23,7 +23,7 @@ from ostler.server.config.instance_names import is_instance_name
 from ostler.server.config.qm_ini import LogType
 from ostler.server.config.replication_ini import ReplicationSection, ReplicationType
 from ostler.server.replica.certificates import check_repository, issue_certificate, make_authority
-from ostler.server.replica.site import changed_while_ended, read_site, write_site
+from ostler.server.replica.site.state import changed_while_ended, read_site, write_site
 from ostler.server.tls.certificate_maker import CertificateError
 
 MAIN_GROUP: Final = "MAIN"

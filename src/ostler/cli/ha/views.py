@@ -21,7 +21,7 @@ from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.process_file import ManagerState, state_of
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.config.replication_ini import ReplicationSection
-from ostler.server.replica.site import read_site
+from ostler.server.replica.site.state import read_site
 
 _LABEL_WIDTH = 32
 THIS_NODE = "This node"

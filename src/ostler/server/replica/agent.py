@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
@@ -54,7 +55,7 @@ from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
 from ostler.server.replica.pair.arbiter import PairArbiter
-from ostler.server.replica.site_keeper import SiteKeeper
+from ostler.server.replica.site.keeper import SiteKeeper
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.server.turn import EngineTurn
@@ -131,6 +132,7 @@ class InstanceAgent:
         self._lease_ends_at = 0.0
         self._kept_alive_at = 0.0
         self._held_since = 0.0
+        self._receiving_term = 0  # of the instance that takes the log for a recovery site with several
         self._stopping = threading.Event()
         self.turn = threading.Lock()  # one step, or one request of a command, at a time
         self._writer: JournalWriter | None = None
@@ -195,6 +197,9 @@ class InstanceAgent:
             leading.join()
         else:
             self.following.stop()
+            if self._receiving_term:
+                with suppress(ArbiterUnavailable):
+                    self.arbiter.resign(self._receiving_term)
         if self.sites is not None:
             self.sites.stop()
         self.arbiter.close()
@@ -285,6 +290,8 @@ class InstanceAgent:
             reason = self.sites.reason_not_to_claim()
             if reason and view.leader is None:
                 return reason, self._pause()
+            if self._receiving_term:
+                return self._receive(self.sites, view), self._pause()
         decision = decide_follower(own, fitness, view, self.following.is_link_well(view.last_term))
         if decision.kind == FOLLOW and own.state != FOLLOWING:
             self._register(Member(self.name, self._address, epoch, position, FOLLOWING, promised))
@@ -331,8 +338,33 @@ class InstanceAgent:
         if term is None:
             return "another instance was quicker", 0.0
         self._lease_ends_at = sent + self.section.arbiter.lease_seconds
+        if self.sites is not None and self.sites.receives:
+            return self._begin_to_receive(self.sites, term, view), self._pause()
         self._promote(term, view)
         return f"leads in term {term}: {decision.reason}", 0.0
+
+    def _begin_to_receive(self, sites: SiteKeeper, term: int, view: ArbiterView) -> str:
+        """Lead a recovery site: take the log of the live one, and work no more than the others here.
+
+        The others do not get the log before this site works. So they leave the set first: none of them could lead with
+        what it has.
+        """
+        assert view.in_sync is not None
+        if self.arbiter.set_in_sync(term, view.in_sync.version, (self.name,), 1) is None:
+            self.arbiter.resign(term)
+            return "the in-sync set was not changed: the arbiter has another one"
+        self._receiving_term = term
+        sites.set_receiver(True)
+        return f"{self.name} takes the log for its site"
+
+    def _receive(self, sites: SiteKeeper, view: ArbiterView) -> str:
+        is_mine = view.leader is not None and view.leader.term == self._receiving_term
+        if is_mine and sites.receives:
+            return f"{self.name} takes the log for its site"
+        sites.set_receiver(False)
+        self.arbiter.resign(self._receiving_term)
+        self._receiving_term = 0
+        return "the site has another role, or another instance takes the log"
 
     def _promote(self, term: int, view: ArbiterView) -> None:
         assert view.in_sync is not None

@@ -38,7 +38,7 @@ from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.pair.agent import PairAgent, PairControl
 from ostler.server.replica.pair.notes import read_note, write_note
 from ostler.server.replica.pair.set_aside import finish_aside
-from ostler.server.replica.site_keeper import SiteKeeper
+from ostler.server.replica.site.keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket
 from ostler.server.replica.taking_base import BaseControl, TakingBase
 

@@ -323,9 +323,9 @@ class Leading(LogShipper):
         if not self.side.judge_recovery(now, self._timeout_seconds):
             return
         if self.side.is_recovery_awaited:
-            self._note(replication_message("AMQ3285I", group=link.name))
+            self._note(replication_message("AMQ3288I", group=link.name))
         else:
-            self._note(replication_message("AMQ3286W", group=link.name))
+            self._note(replication_message("AMQ3289W", group=link.name))
 
     def _read(self, link: _FollowerLink, connection: ReplicaConnection, now: float) -> bool:
         """Read blocks from the extents for a follower that is behind, and send them. True: there may be more."""

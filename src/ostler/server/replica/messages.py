@@ -34,9 +34,9 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3280W": "A connection from {address} is refused: {why}",
     "AMQ3281W": "The arbiter cannot be reached: {why}",
     "AMQ3282W": "Recovery group {group} is {megabytes} MB and {seconds} seconds behind.",
-    "AMQ3284I": "Recovery group {group} is within its limits again: {megabytes} MB and {seconds} seconds behind.",
-    "AMQ3285I": "Replies wait for recovery group {group} from now on.",
-    "AMQ3286W": "Replies do not wait for recovery group {group} any more: it is lost.",
+    "AMQ3299I": "Recovery group {group} is within its limits again: {megabytes} MB and {seconds} seconds behind.",
+    "AMQ3288I": "Replies wait for recovery group {group} from now on.",
+    "AMQ3289W": "Replies do not wait for recovery group {group} any more: it is lost.",
     "AMQ3283W": "Queue manager {name} is an instance of a group without an arbiter. When all links are cut, both "
     "instances run, and one of them has to be given up.",
     "AMQ3284W": "Instance {instance} goes on without {partner}: {why}",

@@ -67,9 +67,19 @@ def ask_site(addresses: tuple[Address, ...], tls: GroupTls | None, hello: Replic
             continue
         finally:
             connection.close("asked")
-        if found.purpose == PURPOSE_DR and (answered is None or found.site_role == SITE_ACTIVE):
+        if found.purpose == PURPOSE_DR and (answered is None or _rank(found) > _rank(answered)):
             answered = found
     return answered
+
+
+def _rank(hello: ReplicaHello) -> tuple[bool, bool, int, int]:
+    """Of several instances that answer, the one that leads speaks for its site; else the one with the most."""
+    return (
+        hello.term > 0,
+        hello.site_role == SITE_ACTIVE,
+        hello.lives[-1].epoch if hello.lives else 0,
+        int(hello.end_lsn),
+    )
 
 
 class SiteDoor:

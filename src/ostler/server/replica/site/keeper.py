@@ -31,7 +31,7 @@ from ostler.replica.follower_side import NO_LINK
 from ostler.replica.lag import NO_LIMIT, LagLimits
 from ostler.replica.leader_side import LIVE_BYTES_MAX, NEEDS_BASE, OFFLINE, STREAMING, LeaderSide
 from ostler.replica.pedigree import Pedigree
-from ostler.replica.site_side import MAY, MUST_WAIT, SiteAnswer, receives
+from ostler.replica.site_side import MAY, MUST_NOT, MUST_WAIT, SiteAnswer, receives
 from ostler.replica.standby import Standby
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.replication_ini import LagAction, ReplicationSection, ReplicationType
@@ -39,8 +39,8 @@ from ostler.server.replica.following import Following, replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
-from ostler.server.replica.site import WORDS, Site
-from ostler.server.replica.site_links import SiteDoor, ask_site
+from ostler.server.replica.site.links import SiteDoor, ask_site
+from ostler.server.replica.site.state import WORDS, Site
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.replica_frames import PURPOSE_DR, REFUSED_STATE, ReplicaHello
 
@@ -53,6 +53,7 @@ _FIRST_ANSWER_SECONDS: Final = 3.0
 _SILENCE_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 30.0
 _HAND_OVER_SECONDS: Final = 20.0
+_ANSWERED_SECONDS: Final = 0.3
 _MEGABYTE: Final = 1 << 20
 
 
@@ -90,6 +91,7 @@ class SiteKeeper:
         self.other = section.recovery_groups[0]
         self.site = Site(directory, section, self._partitioned)
         self.is_sole = not section.instances
+        self.site.is_receiver = self.is_sole
         self.is_handing_over = False
         """The queue manager is to end here, and the rest of its log goes to the other site."""
         self.begins_anew = ""
@@ -97,6 +99,7 @@ class SiteKeeper:
         self.answered_at = 0.0
         """When the other site last answered; 0: it never did."""
         self.is_first_asked = False
+        self._is_leader_heard = False
         self.told_lag = False
         self._tls = tls
         self._note = note
@@ -152,8 +155,10 @@ class SiteKeeper:
         """Return why no instance of this site may lead now; empty: one may."""
         site = self.site
         role = site.group_role
-        if role in (GroupRole.RECOVERY, GroupRole.PENDING_LIVE):
+        if self.receives and self.is_sole:
             return f"{site.group} is a recovery site ({role}) and takes the log of {self.other.name}"
+        if self.receives:
+            return ""  # one of several leads the group: it receives, and does not work
         held = site.reason_to_hold()
         if held:
             return f"{site.group} does not work: {held}"
@@ -162,6 +167,20 @@ class SiteKeeper:
         if not self.is_first_asked and monotonic() - self._began_at < _FIRST_ANSWER_SECONDS:
             return f"{self.other.name} is asked first whether it works"
         return ""
+
+    @property
+    def receives(self) -> bool:
+        """The site takes the log of the other one."""
+        return self.site.group_role in (GroupRole.RECOVERY, GroupRole.PENDING_LIVE)
+
+    def set_receiver(self, is_receiver: bool) -> None:
+        """Of several instances this one takes the log for its site, or does not any more."""
+        agent = self._agent
+        assert agent is not None
+        with agent.following.turn:
+            self.site.is_receiver = is_receiver
+            if not is_receiver and agent.following.side.purpose == PURPOSE_DR:
+                agent.following.side.leave()
 
     def is_other_there(self) -> bool:
         """Return True when the other site has answered lately, or a link for the log connects the sites."""
@@ -193,7 +212,7 @@ class SiteKeeper:
             is_exceeded = found is not None and leading.side.lag_limits.is_exceeded(lag_bytes, seconds)
         if is_exceeded != self.told_lag:
             self.told_lag = is_exceeded
-            number = "AMQ3282W" if is_exceeded else "AMQ3284I"
+            number = "AMQ3282W" if is_exceeded else "AMQ3299I"
             megabytes = f"{lag_bytes / _MEGABYTE:.1f}"
             self._note(
                 replication_message(number, group=self.other.name, megabytes=megabytes, seconds=f"{seconds:.0f}")
@@ -242,14 +261,13 @@ class SiteKeeper:
         reply.refused = REFUSED_STATE
         reply.detail = f"{self.site.group} is the live site."
         if hello.identity == reply.identity and hello.purpose == PURPOSE_DR:
-            refused, detail = self._hear(hello)
+            refused, detail = self._hear(hello, *self._pedigree())
             reply.refused, reply.detail = refused or REFUSED_STATE, detail or reply.detail
         return reply
 
-    def _hear(self, hello: ReplicaHello) -> tuple[int, str]:
+    def _hear(self, hello: ReplicaHello, own: Pedigree, group_lsn: int) -> tuple[int, str]:
         agent = self._agent
         assert agent is not None
-        own, group_lsn = self._pedigree()
         leading = agent.leading
         with leading.turn if leading is not None else agent.following.turn:
             return self.site.hear(hello, own, group_lsn)
@@ -257,10 +275,13 @@ class SiteKeeper:
     def ask(self) -> bool:
         """Ask the other site what it does. Return True when it answered."""
         hello = self._hello()
+        # As of before the question: the log may flow meanwhile, and then this copy is ahead of an older answer.
+        own, group_lsn = self._pedigree()
         found = ask_site(self.other.addresses, self._tls, hello)
         if found is None or found.identity != hello.identity:
             return False
-        self._hear(found)
+        self._hear(found, own, group_lsn)
+        self._is_leader_heard = found.term > 0
         self.answered_at = monotonic()
         return True
 
@@ -436,8 +457,14 @@ class SiteKeeper:
         """Resolve a partition: this side's data are set aside, as far as the other one does not have them."""
         site, agent = self.site, self._agent
         assert agent is not None
+        if not self.is_sole:
+            raise self._refuse(
+                f"{site.group} has several instances, and the data of each would have to be set aside. End the others, "
+                "take this one out of its group with sethagrp -e, give it its recovery group again, and repeat this."
+            )
         own, _ = self._pedigree()
         fork_lsn = int(site.fork_lsn)
+        self.set_receiver(False)  # nothing more comes to what is set aside
         with agent.turn:
             view = agent.arbiter.read()
             agent.arbiter.set_role(view.role, str(GroupRole.RECOVERY))
@@ -449,10 +476,15 @@ class SiteKeeper:
     def _begin_anew(self, why: str) -> None:
         agent = self._agent
         assert agent is not None
-        self.begins_anew = why
-        if agent.leading is not None:
-            agent.give_up(why)
-        agent.changed.set()
+
+        def begin() -> None:
+            self.begins_anew = why
+            if agent.leading is not None:
+                agent.give_up(why)
+            agent.changed.set()
+
+        # Who asked for it gets an answer first.
+        threading.Timer(_ANSWERED_SECONDS, begin).start()
 
     def _make_primary(self, forces: bool) -> str:
         site = self.site
@@ -468,6 +500,8 @@ class SiteKeeper:
             self.is_handing_over = False
             self._set_role(GroupRole.LIVE)
             return self._changed(GroupRole.LIVE)
+        if not site.is_receiver:
+            raise self._refuse("Another instance takes the log for this site: run makedrprimary there.")
         answer = self._wait_to_work(forces)
         if answer.kind != MAY:
             raise self._refuse(f"{site.group} cannot work: {answer.reason}.")
@@ -495,8 +529,9 @@ class SiteKeeper:
             is_there = self.ask() if not forces or not is_linked else True
             own, _ = self._pedigree()
             answer = site.may_work(own, is_there, forces)
-            if not is_there and not forces:
-                # It may just begin anew.
+            is_sure = is_there and (self._is_leader_heard or is_linked or answer.kind != MUST_NOT)
+            if not is_sure and not forces:
+                # It may just begin anew, or an instance there that does not lead knows no better yet.
                 silent_since = silent_since or now
                 if now - silent_since < _SILENCE_SECONDS:
                     time.sleep(_ASK_SOON_SECONDS)

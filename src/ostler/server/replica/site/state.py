@@ -176,6 +176,8 @@ class Site(SiteSide):
             self.role = SITE_ACTIVE if is_working else SITE_LIVE
 
     def note_partition(self, fork_lsn: i64, why: str) -> None:
+        if self.state.set_aside_lsn >= 0:
+            return  # this side was given up, and begins anew
         since = self.state.since or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.set_state(
             replace(
