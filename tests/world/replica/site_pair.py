@@ -98,7 +98,9 @@ class SitePair(ReplicaGroup):
 
         def is_copied() -> bool:
             status = self.status(live)
-            return status is not None and status.recovery_groups[0].backlog_bytes == 0
+            if status is None or status.dr_status is not HaStatus.NORMAL:
+                return False
+            return status.recovery_groups[0].backlog_bytes == 0
 
         wait_until(is_copied, lambda: f"the copy is not complete:\n{self.describe()}")
 
