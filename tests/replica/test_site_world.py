@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from tests.replica.test_sides import IDENTITY, SETTINGS, new_disk, standby_on
+from tests.world.replica.leader_frames import next_frame
 from tests.world.world_lives import LOG_DIRECTORY
 
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader
@@ -177,7 +178,7 @@ class SiteWorld:
             self.connect()
             return
         for _ in range(frames):
-            frame = leader.next_frame(self.receiving.name) or leader.sign_of_life(self.receiving.name)
+            frame = next_frame(leader, self.receiving.name, self.now) or leader.sign_of_life(self.receiving.name)
             if frame is not None:
                 follower.receive(self.link, frame)
         for ack in follower.force():
