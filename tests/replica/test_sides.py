@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.world.replica.leader_frames import next_frame
@@ -12,6 +13,7 @@ from ostler.engine.core import Engine
 from ostler.engine.recovery.checkpoint import write_instance
 from ostler.log import LogSettings, RecoveryLog
 from ostler.log.restart import create_log_of_any_size
+from ostler.log.settings import LogType
 from ostler.log.shipping import LogShipper
 from ostler.model.arbiter import InSyncSet
 from ostler.model.attributes import ObjectType
@@ -57,9 +59,9 @@ def new_disk(identity: bytes = IDENTITY, settings: LogSettings = SETTINGS) -> Si
 
 
 class Follower:
-    def __init__(self, name: str = "B", disk: SimulatedDisk | None = None) -> None:
+    def __init__(self, name: str = "B", disk: SimulatedDisk | None = None, keep_extents: int = 50) -> None:
         self.disk = disk if disk is not None else new_disk()
-        self.side = FollowerSide(name, "GROUP", "QM", standby_on(self.disk))
+        self.side = FollowerSide(name, "GROUP", "QM", standby_on(self.disk, keep_extents))
 
 
 class Leader(LogShipper):
@@ -313,6 +315,28 @@ def test_a_log_that_is_gone_asks_for_a_base() -> None:
         pass
     assert leader.side.followers["B"].state == NEEDS_BASE
     assert "cannot be read at LSN" in leader.side.followers["B"].detail
+
+
+def test_a_follower_keeps_no_log_that_media_recovery_does_not_need() -> None:
+    """No queue needs an image here, so nothing is needed behind a checkpoint: a linear log does not grow for ever."""
+    linear = replace(SETTINGS, log_type=LogType.LINEAR)
+    leader = Leader(disk=new_disk(settings=linear), keep_extents=1)
+    follower = Follower(disk=new_disk(settings=linear), keep_extents=1)
+    greet(leader, follower)
+    standby = follower.side.standby
+    extents: list[int] = []
+    for _ in range(60):
+        leader.write(9000)
+        pump(leader, follower)
+        pump(leader, follower)
+        standby.apply_all()
+        while standby.needs_checkpoint() and standby.step_checkpoint():
+            pass
+        while standby.log.writer.allocate_ahead():
+            pass
+        extents.append(int(standby.log.writer.allocated_extents))
+    assert standby.log.writer.media_lsn > 0
+    assert max(extents[30:]) <= max(extents[:30])
 
 
 def test_what_enough_copies_had_is_a_partition_and_not_dropped() -> None:

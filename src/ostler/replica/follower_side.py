@@ -39,7 +39,6 @@ from ostler.wire.replica_frames import (
     REFUSED_STATE,
     REFUSED_TERM,
     REPLICA_VERSION,
-    ControlFrame,
     Fetch,
     Fetched,
     LifeFrame,
@@ -121,10 +120,6 @@ class FollowerSide:
                 return answer_fetch(frame, self._still, self._fetch_reader, self.standby.log.position())
             if isinstance(frame, Fetched):
                 self.repairs.append(self.scrub.take(frame))
-                return []
-            if isinstance(frame, ControlFrame):
-                self._hear(frame.term)
-                self.standby.leader_noted(frame.checkpoint_lsn, frame.media_lsn, frame.archived_extent)
                 return []
         except CopyRefused as refused:
             raise LinkRefused(str(refused)) from None

@@ -38,7 +38,6 @@ from ostler.wire.replica_frames import (
     REFUSED_TERM,
     SITE_NONE,
     BaseBegin,
-    ControlFrame,
     LifeFrame,
     LogAck,
     LogFrame,
@@ -482,10 +481,6 @@ class LeaderSide:
         if follower.state != NEEDS_BASE and self._life_to_tell(follower) >= 0:
             return None
         return LogFrame(self.membership.term, self.group_lsn(), self._offered_position, b"")
-
-    def control_frame(self, checkpoint_lsn: i64, media_lsn: i64, archived_extent: i64) -> ReplicaFrame:
-        """Return the frame that tells followers of a checkpoint here, and of log that is not needed any more."""
-        return ControlFrame(self.membership.term, checkpoint_lsn, media_lsn, archived_extent)
 
     # -- who keeps up
 

@@ -85,7 +85,6 @@ class Standby:
         self._is_on_disk = log.applier.position < log.position()
         """Some blocks that are not applied yet are in the log only."""
         self._checkpoint: Generator[None, None, None] | None = None
-        self._media_lsn: i64 = 0
         """The log before this is not needed for media recovery, by this copy's last checkpoint."""
         self._note_applied()
 
@@ -198,16 +197,6 @@ class Standby:
 
     # -- restartpoints
 
-    def leader_noted(self, checkpoint_lsn: i64, media_lsn: i64, archived_extent: i64) -> None:
-        """Follow the leader's control file: log that was archived there, or that media recovery does not need."""
-        writer = self.log.writer
-        current = self.log.shape().extent_of(writer.group_lsn)
-        if writer.archived_extent < archived_extent < current:
-            writer.set_archived(archived_extent)
-        needed = min(media_lsn, self._media_lsn)
-        if writer.media_lsn < needed <= writer.group_lsn:
-            writer.set_media_lsn(needed)
-
     def needs_checkpoint(self) -> bool:
         """Return True when a quarter of the primary space was applied since the last checkpoint."""
         return self.applied_lsn() - self.log.writer.checkpoint_lsn >= self.log.checkpoint_distance_bytes()
@@ -276,13 +265,16 @@ class Standby:
         if catalogue:
             taken.write_catalogue(disk, catalogue)
             yield
+        # The manifest has the leader's images that were applied: media recovery needs no older log.
+        needed = media_lsn(self.engine)
         taken.write_manifest(disk, taken.begin_manifest())
         yield
         writer = self.log.writer
         checkpoint_lsn = self.applied_lsn()
         restart_lsn = min(max(taken.end(), writer.restart_lsn), checkpoint_lsn)
         writer.note_checkpoint(restart_lsn, checkpoint_lsn, taken.number)
-        self._media_lsn = media_lsn(self.engine)
+        if writer.media_lsn < needed <= writer.group_lsn:
+            writer.set_media_lsn(needed)
 
     # -- taking over
 

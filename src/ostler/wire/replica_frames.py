@@ -5,7 +5,6 @@
     REPLICA_LIFE      a life begins here: what earlier lives wrote behind its start is void
     REPLICA_LOG       blocks of the log as they stand in the extents; without blocks it is a sign of life
     REPLICA_LOG_ACK   how far the follower received, forced and applied
-    REPLICA_CONTROL   facts of the leader's control file
     BASE_BEGIN        a base begins: the state of the leader for a follower that cannot catch up from the log, which
                       comes with it from here on
     BASE_OBJECTS      a part of the catalogue
@@ -40,7 +39,6 @@ from ostler.wire.frames import (
     HEADER_BYTES,
     MAGIC,
     PAIR_STATE,
-    REPLICA_CONTROL,
     REPLICA_HELLO,
     REPLICA_LIFE,
     REPLICA_LOG,
@@ -263,25 +261,6 @@ class LogAck(ReplicaFrame):
         writer.position(self.applied)
         writer.integer(self.flags)
         return frame(REPLICA_LOG_ACK, 0, 0, writer.getvalue())
-
-
-@final
-class ControlFrame(ReplicaFrame):
-    """REPLICA_CONTROL: the leader has completed a checkpoint, or let go of older log."""
-
-    def __init__(self, term: i64, checkpoint_lsn: i64, media_lsn: i64, archived_extent: i64) -> None:
-        self.term: i64 = term
-        self.checkpoint_lsn: i64 = checkpoint_lsn
-        self.media_lsn: i64 = media_lsn
-        self.archived_extent: i64 = archived_extent
-
-    def encode(self) -> bytes:
-        writer = PayloadWriter()
-        writer.position(self.term)
-        writer.position(self.checkpoint_lsn)
-        writer.position(self.media_lsn)
-        writer.position(self.archived_extent + 1)
-        return frame(REPLICA_CONTROL, 0, 0, writer.getvalue())
 
 
 @final
@@ -588,8 +567,6 @@ def _decode(type: i64, request: i64, reader: PayloadReader) -> ReplicaFrame:
         return _read_hello(reader, type != REPLICA_HELLO)
     if type == REPLICA_LIFE:
         return LifeFrame(reader.position(), reader.position(), reader.position(), _read_life(reader))
-    if type == REPLICA_CONTROL:
-        return ControlFrame(reader.position(), reader.position(), reader.position(), reader.position() - 1)
     if type in (BASE_BEGIN, BASE_OBJECTS, BASE_QUEUE, BASE_MESSAGES, BASE_END):
         return _decode_base(type, reader)
     if type == FETCH:
