@@ -32,6 +32,7 @@ class SitePair(ReplicaGroup):
         self.replication_ports = {each: free_port() for each in self.instances}
         self.port = free_port()
         self._processes = {}
+        self.relays = {}
         log = LogSection(
             primary_files=3,
             secondary_files=2,
