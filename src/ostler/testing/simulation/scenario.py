@@ -26,6 +26,7 @@ FAULTS: Final = 6
 _NAMES: Final = ("QM1", "QM2")
 _QUEUES: Final = ("IN", "OUT", "DEAD")
 _QUIET_SECONDS: Final = 900.0
+_STOPPING_SECONDS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,13 @@ class StandardScenario:
             running.wait(_QUIET_SECONDS)
         self._world.check_failures()
         managers = list(self._world.queue_managers.values())
-        for each in managers:
-            for channel in self._faults.senders(each):
-                self._faults.try_mqsc(each, f"START CHANNEL({channel})")
-        self._world.wait_until(self._is_quiet, "messages are still on their way", _QUIET_SECONDS)
+        self._start_channels()
+        try:
+            self._world.wait_until(self._is_quiet, "messages are still on their way", _STOPPING_SECONDS)
+        except SimulationError:
+            # One that was stopping still, since a parting held back the answer of its partner, could not be started.
+            self._start_channels()
+            self._world.wait_until(self._is_quiet, "messages are still on their way", _QUIET_SECONDS)
         left: list[str] = []
         for each in managers:
             self._check_leaks(each)  # a connection that nobody has missed yet may hold messages
@@ -135,6 +139,11 @@ class StandardScenario:
         if again:
             raise SimulationError(f"{again[0][:40]!r} and others came back after they were got: {len(again)}")
         self._world.check_failures()
+
+    def _start_channels(self) -> None:
+        for each in self._world.queue_managers.values():
+            for channel in self._faults.senders(each):
+                self._faults.try_mqsc(each, f"START CHANNEL({channel})")
 
     def _drain(self, each: SimulatedQueueManager, found: list[str]) -> None:
         program = partial(drain, each.connection_name, each.channel, _QUEUES, found)
