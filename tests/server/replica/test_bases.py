@@ -48,7 +48,7 @@ def test_a_follower_whose_log_is_gone_takes_a_base_under_load(group: ReplicaGrou
     leader = group.wait_for_leader()
     away = next(each for each in group.instances if each != leader)
     group.kill(away)
-    with group.connect() as connection:
+    with group.connect_to() as connection:
         with connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "w") as queue:
             for _ in range(50):
                 queue.put(_MESSAGE, persistent=True)
@@ -75,7 +75,7 @@ def test_a_follower_whose_log_is_gone_takes_a_base_under_load(group: ReplicaGrou
     history.wait_for_puts(20)
     history.finish()
     history.check()
-    with group.connect() as connection, connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "r") as queue:
+    with group.connect_to() as connection, connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "r") as queue:
         for _ in range(5):
             message = queue.get(wait=5)
             assert message is not None

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.world.replica.cut_relay import CutRelay
-from tests.world.replica.replica_group import NAME, QUEUE, History, ReplicaGroup, wait_until
+from tests.world.replica.replica_group import QUEUE, History, ReplicaGroup, wait_until
 
-import ostler
 from ostler.client.link.control import control
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
@@ -64,26 +63,12 @@ def wait_for(pair: ReplicaGroup, instance: str, role: InstanceRole, ha_status: H
 
 
 def put(pair: ReplicaGroup, instance: str, text: str) -> None:
-    with _connect(pair, instance) as connection, connection.open(QUEUE, "w") as queue:
+    with pair.connect_to(instance) as connection, connection.open(QUEUE, "w") as queue:
         queue.put(text.encode(), persistent=True)
 
 
-def _connect(pair: ReplicaGroup, instance: str) -> ostler.Connection:
-    made: list[ostler.Connection] = []
-
-    def is_connected() -> bool:
-        try:
-            made.append(ostler.connect(NAME, f"{pair.host(instance)}({pair.port})", channel="APP", reconnect=False))
-        except MQError:
-            return False
-        return True
-
-    wait_until(is_connected, lambda: f"{instance} takes no applications:\n{pair.describe()}")
-    return made[-1]
-
-
 def browse(pair: ReplicaGroup, instance: str) -> list[str]:
-    with _connect(pair, instance) as connection, connection.open(QUEUE, "b") as queue:
+    with pair.connect_to(instance) as connection, connection.open(QUEUE, "b") as queue:
         return [message.data.decode() for message in queue.browse()]
 
 
@@ -96,7 +81,7 @@ def resolve(pair: ReplicaGroup, instance: str) -> list[str]:
 def has_taken_over_event(pair: ReplicaGroup, instance: str) -> bool:
     """Return True when the event Queue Manager Active says that the instance took over."""
     qualifier = struct.pack("<4i", mq.MQCFT_INTEGER, 16, mq.MQIACF_REASON_QUALIFIER, mq.MQRQ_STANDBY_ACTIVATED)
-    with _connect(pair, instance) as connection, connection.open("SYSTEM.ADMIN.QMGR.EVENT", "b") as queue:
+    with pair.connect_to(instance) as connection, connection.open("SYSTEM.ADMIN.QMGR.EVENT", "b") as queue:
         return any(qualifier in bytes(message.data) for message in queue.browse())
 
 

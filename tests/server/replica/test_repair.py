@@ -35,7 +35,7 @@ def test_damage_at_one_copy_is_repaired_from_another(group: ReplicaGroup) -> Non
     group.wait_until_in_sync(3)
     leader = group.wait_for_leader()
     follower = next(each for each in group.instances if each != leader)
-    with group.connect() as connection, connection.open(QUEUE, "w") as queue:
+    with group.connect_to() as connection, connection.open(QUEUE, "w") as queue:
         for each in bodies():
             queue.put(each, persistent=True)
     for each in (leader, follower):
@@ -48,7 +48,7 @@ def test_damage_at_one_copy_is_repaired_from_another(group: ReplicaGroup) -> Non
     wait_for_text(group, follower, "AMQ3293I: Damage was repaired: the log")
     # At the leader it is found by an application, which notices nothing.
     spoil_messages(group.directory(leader).path)
-    with group.connect() as connection, connection.open(QUEUE, "r") as queue:
+    with group.connect_to() as connection, connection.open(QUEUE, "r") as queue:
         got = [queue.get(wait=5) for _ in range(_COUNT)]
     assert [message.data if message is not None else b"" for message in got] == bodies()
     assert "AMQ3293I" in group.error_text(leader)

@@ -219,6 +219,23 @@ class ReplicaGroup:
         names = ",".join(f"{self.host(each)}({self.port})" for each in self.instances)
         return ostler.connect(NAME, names, channel=CHANNEL, reconnect=False)
 
+    def connect_to(self, instance: str = "") -> ostler.Connection:
+        """Connect to one instance, or to whichever leads, once it takes applications: listeners start after the
+        election."""
+        made: list[ostler.Connection] = []
+        wanted = instance or self.instances
+        names = ",".join(f"{self.host(each)}({self.port})" for each in wanted)
+
+        def is_connected() -> bool:
+            try:
+                made.append(ostler.connect(NAME, names, channel=CHANNEL, reconnect=False))
+            except MQError:
+                return False
+            return True
+
+        wait_until(is_connected, lambda: f"{wanted} takes no applications:\n{self.describe()}")
+        return made[-1]
+
 
 class History:
     """Applications that put and get while instances die, and what they were told."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.free_ports import free_port
-from tests.world.replica.replica_group import CHANNEL, NAME, ReplicaGroup, wait_until
+from tests.world.replica.replica_group import NAME, ReplicaGroup, wait_until
 
-import ostler
 from ostler.client.link.control import control
 from ostler.model.replication import GroupRole, HaStatus, InstanceRole
 from ostler.server.config.qm_ini import LogManagement, LogSection, LogType
@@ -66,10 +65,6 @@ class SitePair(ReplicaGroup):
             )
             ini = made.ini.read_text().replace(f"   Name={own}\n", text, 1)
             made.ini.write_text(ini + stanzas)
-
-    def connect_to(self, site: str) -> ostler.Connection:
-        """Connect to one site only."""
-        return ostler.connect(NAME, f"{self.host(site)}({self.port})", channel=CHANNEL, reconnect=False)
 
     def change_role(self, site: str, role: GroupRole, forces: bool = False) -> str:
         """makedrprimary or makedrsecondary; the sentence that answers it. Raises MQError."""
