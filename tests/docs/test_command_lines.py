@@ -41,7 +41,8 @@ def command_lines(page: str) -> list[list[str]]:
         for line in block.replace("\\\n", " ").splitlines():
             if language == "console" and not line.startswith("$ "):
                 continue  # what a command prints
-            lexer = shlex.shlex(line.removeprefix("$ "), posix=True, punctuation_chars="|&;<>")
+            line = re.sub(r" \d>", " >", line.removeprefix("$ "))  # the number of a redirected descriptor is no word
+            lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
             lexer.whitespace_split = True
             words: list[str] = []
             for word in [*lexer, ";"]:
