@@ -60,20 +60,12 @@ class ReplicationControl(ABC):
         """Make this group live, or a recovery group."""
 
 
-class NoReplication(ReplicationControl):
-    """The control of a queue manager without copies: there is nothing to ask for."""
+class RefusingControl(ReplicationControl):
+    """A control that changes nothing: each command is answered with one refusal."""
 
-    def __init__(self, queue_manager: str) -> None:
-        self._queue_manager = queue_manager
-
+    @abstractmethod
     def _refused(self) -> MQError:
-        return MQError(
-            mq.MQRCCF_NHA_NOT_AVAILABLE,
-            f"Queue manager {self._queue_manager} has no other instances: it is not replicated.",
-        )
-
-    def status(self) -> GroupStatus:
-        raise self._refused()
+        """Return the refusal."""
 
     def switch_over(self, request: SwitchOver) -> str:
         raise self._refused()
@@ -91,4 +83,20 @@ class NoReplication(ReplicationControl):
         raise self._refused()
 
     def change_role(self, request: ChangeRole) -> str:
+        raise self._refused()
+
+
+class NoReplication(RefusingControl):
+    """The control of a queue manager without copies: there is nothing to ask for."""
+
+    def __init__(self, queue_manager: str) -> None:
+        self._queue_manager = queue_manager
+
+    def _refused(self) -> MQError:
+        return MQError(
+            mq.MQRCCF_NHA_NOT_AVAILABLE,
+            f"Queue manager {self._queue_manager} has no other instances: it is not replicated.",
+        )
+
+    def status(self) -> GroupStatus:
         raise self._refused()

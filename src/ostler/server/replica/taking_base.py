@@ -18,23 +18,17 @@ from ostler.model.arbiter import Arbiter, ArbiterUnavailable
 from ostler.model.disk import DiskFailed
 from ostler.model.errors import MQError
 from ostler.model.replication import (
-    ChangeRole,
     GroupStatus,
     HaStatus,
     InstanceRole,
     InstanceStatus,
-    Prefer,
     ReplicaState,
-    Resolve,
-    Resume,
-    Suspend,
-    SwitchOver,
 )
 from ostler.replica.base_side import BaseSide
 from ostler.replica.follower_side import LinkRefused
 from ostler.server.config.replication_ini import ReplicationSection
 from ostler.server.rate_limited_log import RateLimitedLog
-from ostler.server.replica.control import ReplicationControl
+from ostler.server.replica.control import RefusingControl
 from ostler.server.replica.group_tls import GroupTls, certified_instance
 from ostler.server.replica.messages import replication_message
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
@@ -73,7 +67,7 @@ class TakingBase:
         self.side = side
         self.done = threading.Event()
         self.failure = ""
-        """Why this instance cannot go on."""
+        """The reason for which this instance cannot go on."""
         self.is_installed = False
         self._section = section
         self._arbiter = arbiter
@@ -194,7 +188,7 @@ def _send(connection: ReplicaConnection, replies: list[ReplicaFrame]) -> None:
         connection.send(each.encode())
 
 
-class BaseControl(ReplicationControl):
+class BaseControl(RefusingControl):
     """Commands about copies at an instance that takes a base."""
 
     def __init__(self, queue_manager: str, section: ReplicationSection, side: BaseSide, why: str) -> None:
@@ -244,21 +238,3 @@ class BaseControl(ReplicationControl):
 
     def _refused(self) -> MQError:
         return MQError(mq.MQRC_STANDBY_Q_MGR, self.refusal())
-
-    def switch_over(self, request: SwitchOver) -> str:
-        raise self._refused()
-
-    def suspend(self, request: Suspend) -> str:
-        raise self._refused()
-
-    def resume(self, request: Resume) -> str:
-        raise self._refused()
-
-    def prefer(self, request: Prefer) -> str:
-        raise self._refused()
-
-    def resolve(self, request: Resolve) -> str:
-        raise self._refused()
-
-    def change_role(self, request: ChangeRole) -> str:
-        raise self._refused()
