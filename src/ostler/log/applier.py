@@ -21,7 +21,7 @@ class LogApplier:
         self.applied_lsn: i64 = restart_lsn
         """The end of the last block that was applied."""
         self.position: i64 = 0
-        """Where the next block to apply is looked for."""
+        """The LSN at which the next block to apply is looked for."""
 
     def whole_lsn(self) -> i64:
         """Return the LSN behind the last whole record that was applied: a restart may begin there."""

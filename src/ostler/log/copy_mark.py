@@ -42,7 +42,7 @@ class CopyMark:
         self.promised_term: i64 = 0
         """Nothing of this term or an older one is acknowledged any more."""
         self.starts: i64 = 0
-        """How often the copy was started."""
+        """The number of starts of the copy."""
         self.is_catching_up: bool = False
         """Blocks behind `acknowledged_lsn` were written without a force between them: what they say about each other is
         not true yet."""

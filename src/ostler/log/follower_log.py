@@ -65,7 +65,7 @@ class FollowerLog:
         self._claims: list[int] = []  # of each block taken: the durable LSN that it names
         self._taken_control: i64 = 0
         self.received_position: i64 = files.writer.position
-        """Where the chain of blocks ends that were taken; `position` when all are forced."""
+        """The end of the chain of blocks that were taken; `position` when all are forced."""
 
     # -- state
 

@@ -84,7 +84,7 @@ class LogWriter:
         """All up to here is on enough copies: nothing but the log itself may speak of a later LSN. Without copies it is
         what is forced here."""
         self.position: i64 = end_lsn
-        """Where the chain of blocks ends that are forced here: the next one begins here, or at the next page."""
+        """The end of the chain of blocks that are forced here: the next one begins there, or at the next page."""
         self.shipper: LogShipper | None = None
         """Takes the blocks for other copies."""
         self.keep_extents: i64 = 0

@@ -137,7 +137,7 @@ class InstanceStatus:
     name: str
     role: InstanceRole = InstanceRole.UNKNOWN
     address: str = ""
-    """Where it takes the log (REPLADDR), as host(port)."""
+    """The address at which it takes the log (REPLADDR), as host(port)."""
     is_connected: bool = False
     """It is connected to the active instance (CONNACTV)."""
     is_linked: bool = False
@@ -153,7 +153,7 @@ class InstanceStatus:
     in_sync_ms: int = 0
     """The last time that it was in sync (SYNCTIME)."""
     client_address: str = ""
-    """Where its applications connect while it leads, as host(port); empty when it is not known."""
+    """The address of its applications while it leads, as host(port); empty when it is not known."""
     is_suspended: bool = False
     base_percent: int = 0
     """Rebasing: so much of the base was sent."""

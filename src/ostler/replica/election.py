@@ -53,7 +53,7 @@ class Fitness:
     """The log has the identity of the group's."""
     epoch: int
     end_lsn: int
-    """How far the log reads back."""
+    """The LSN up to which the log reads back."""
     mark: Mark
     """From its own file: the highest position it has told or acknowledged."""
 
@@ -80,7 +80,7 @@ class LeaderSituation:
     can_acknowledge: bool
     """Enough copies answer in this term (`LeaderMembership.can_acknowledge`)."""
     held_seconds: float
-    """How long replies have been held for want of copies; 0: they are not."""
+    """The time for which replies have been held for want of copies; 0: they are not."""
     hold_seconds_max: float
     """After that a leader makes way if others could elect one of them."""
 

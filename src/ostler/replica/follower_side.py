@@ -84,7 +84,7 @@ class FollowerSide:
         self.leader: str = ""
         self.link: i64 = NO_LINK
         self.leader_position: i64 = 0
-        """Where the leader's log ended when it last said so."""
+        """The end of the leader's log when it last said so."""
         self.acknowledges_received = False
         """ReplicationAck=Memory: blocks are acknowledged as received before they are forced."""
         self._heard_group_lsn: i64 = 0
@@ -92,7 +92,7 @@ class FollowerSide:
         self._is_disk_full = False
         self.scrub: Final[FollowerScrub] = FollowerScrub(standby)
         self.repairs: list[str] = []
-        """What was repaired, in words, since somebody looked."""
+        """The repairs, in words, since somebody looked."""
         self._fetch_reader: Final[CatchUpReader] = standby.log.catch_up_reader()
         self._unsure = unsure
         self._unsure_lsn: i64 = unsure.unsure_lsn() if unsure is not None else 0

@@ -78,7 +78,7 @@ class FollowerProgress:
         self.state: str = OFFLINE
         self.link: i64 = -1
         self.detail: str = ""
-        """Why it is refused, partitioned or needs a base."""
+        """The reason for which it is refused, partitioned or needs a base."""
         self.epoch: i64 = 0
         """The life that it is in, as it last said."""
         self.received: i64 = 0
@@ -87,12 +87,12 @@ class FollowerProgress:
         self.flags: i64 = 0
         self.starts: i64 = 0
         self.heard_seconds: float = 0.0
-        """When its last acknowledgement came."""
+        """The time of its last acknowledgement."""
         self.behind_seconds: float = -1.0
         """Since when it has not forced `owed_lsn`; negative: it owes nothing."""
         self.owed_lsn: i64 = 0
         self.position: i64 = 0
-        """Where the next block to send begins."""
+        """The position of the next block to send."""
         self.life: i64 = -1
         """The index of the life that it was told; -1: none yet."""
         self.common_epoch: i64 = 0
@@ -101,7 +101,7 @@ class FollowerProgress:
         self.awaits_base = False
         """It has said that it takes nothing but a base."""
         self.base_percent: i64 = 0
-        """How much of a base was sent."""
+        """The part of a base that was sent."""
         self.needs_base_seconds: float = -1.0
         """Since when its log cannot be continued; negative: it can."""
         self.reader: CatchUpReader | None = None
@@ -120,7 +120,7 @@ class CatchUpRead:
         self.end: i64 = position
         self.images = b""
         self.gone = ""
-        """Why the log is not there."""
+        """The reason for which the log is not there."""
         self._reader = reader
         self._until: Final[i64] = until
 

@@ -32,11 +32,11 @@ _SLEPT_SECONDS: Final = 1.5
 @final
 @dataclass(frozen=True)
 class PairNote:
-    """What an instance keeps on disk. It is written before anything is told or done that follows from it."""
+    """The note that an instance keeps on disk. It is written before anything is told or done that follows from it."""
 
     instance: str
     incarnation: int = 0
-    """How often the instance was started."""
+    """The number of starts of the instance."""
     last_term: int = 0
     """The highest term that was heard of."""
     in_sync: InSyncSet | None = None

@@ -59,7 +59,7 @@ def is_live(role: i64) -> bool:
 
 
 class SiteAnswer:
-    """Whether a site may begin to work, and why, or why not."""
+    """The answer to whether a site may begin to work, with the reason."""
 
     def __init__(self, kind: str, reason: str) -> None:
         self.kind: Final[str] = kind
@@ -83,7 +83,7 @@ class SiteSide:
         self.is_receiver = True
         """Of the instances of a site that receives, one takes the log."""
         self.other_role: i64 = SITE_NONE
-        """What the other site did when it was last heard."""
+        """The work of the other site when it was last heard."""
         self.other: Pedigree | None = None
         self.other_acknowledged_lsn: i64 = 0
 

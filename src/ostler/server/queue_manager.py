@@ -195,7 +195,7 @@ class QueueManager(ManagerCore):
         self.restart = RestartSummary(0, 0, 0, 0, 0, 0.0)
         self.checkpointer = Checkpointer(self)
         self.replication: ReplicationControl = NoReplication(self.name)
-        """What commands about copies are passed to. The agent of an instance puts its own here before the start."""
+        """The port for commands about copies. The agent of an instance puts its own here before the start."""
         self.statistics_writer = StatisticsWriter(self)
         self.on_end: list[Callable[[], None]] = []
         self._has_taken_over = False

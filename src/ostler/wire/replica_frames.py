@@ -137,11 +137,11 @@ class ReplicaHello(ReplicaFrame):
         """Of a leader: its own. Of a follower: the highest that it has heard."""
         self.lives: list[Life] = []
         self.end_lsn: i64 = 0
-        """Where the chain of blocks ends: all up to here is forced."""
+        """The end of the chain of blocks: all up to here is forced."""
         self.group_lsn: i64 = 0
-        """What this copy knows to be forced by enough copies. Below this nothing is ever dropped."""
+        """The LSN up to which enough copies have forced, as this copy knows. Below this nothing is ever dropped."""
         self.starts: i64 = 0
-        """How often the instance was started: a copy that was put back has a lower number than was seen before."""
+        """The number of starts of the instance: a copy that was put back has a lower number than was seen before."""
         self.needs_base = False
         """The copy is new, damaged or set aside: it has nothing that a log could continue."""
         self.site_role: i64 = SITE_NONE
@@ -229,7 +229,7 @@ class LogFrame(ReplicaFrame):
         self.term: i64 = term
         self.group_lsn: i64 = group_lsn
         self.position: i64 = position
-        """Where the chain of blocks before these ends; without blocks, where the leader's one ends."""
+        """The end of the chain of blocks before these; without blocks, the end of the leader's one."""
         self.images = images
 
     def encode(self) -> bytes:
@@ -424,7 +424,7 @@ class PairState(ReplicaFrame):
         self.identity: bytes = bytes(IDENTITY_BYTES)
         self.flags: i64 = 0
         self.incarnation: i64 = 0
-        """How often the instance was started. With `sequence` it tells a newer state from an older one."""
+        """The number of starts of the instance. With `sequence` it tells a newer state from an older one."""
         self.sequence: i64 = 0
         self.heard_sequence: i64 = 0
         """The sequence of the newest state that was heard from the receiver of this one."""

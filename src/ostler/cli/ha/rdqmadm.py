@@ -20,7 +20,7 @@ from ostler.server.config.ini_file import ConfigurationError, IniFile
 
 _FILE: Final = "rdqm.ini"
 _PORT: Final = 4444
-"""Where a node takes the log, if rdqm.ini names no port."""
+"""The port on which a node takes the log, if rdqm.ini names none."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

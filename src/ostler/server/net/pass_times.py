@@ -1,4 +1,4 @@
-"""What the reactor counts of itself, and how long its longest pass took."""
+"""The counters of the reactor itself, and the time of its longest pass."""
 
 from __future__ import annotations
 

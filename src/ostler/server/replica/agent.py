@@ -107,14 +107,14 @@ class InstanceAgent:
         self.promotion: Promotion | None = None
         """Set when the instance was elected."""
         self.deposed = ""
-        """Why the instance does not lead any more; empty while it does, or follows."""
+        """The reason for which the instance leads no more; empty while it leads or follows."""
         self.failure = ""
-        """Why this copy cannot follow any more."""
+        """The reason for which this copy cannot follow any more."""
         self.base_wanted = ""
-        """Why this copy is of no use: the process begins anew, and takes a base."""
+        """The reason for which this copy is of no use: the process begins anew, and takes a base."""
         self._engine_turn = turn
         self.sentence = ""
-        """What the last step did, and why."""
+        """The last step and its reason, in words."""
         self.view: ArbiterView | None = None
         """The arbiter as it was last read; None when it does not answer."""
         self.changed = threading.Event()

@@ -39,7 +39,7 @@ _UNCERTAIN_CODES = (_UNKNOWN, _DEADLINE_EXCEEDED, _ABORTED, _INTERNAL, _UNAVAILA
 
 @dataclass(frozen=True)
 class EtcdSettings:
-    """Where etcd is, and who we are to it."""
+    """The addresses of etcd, and our name and certificates there."""
 
     endpoints: tuple[str, ...]
     """URLs: http://host:port or https://host:port. All must be of one cluster."""

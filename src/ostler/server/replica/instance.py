@@ -154,7 +154,7 @@ class InstanceParts:
 
     @property
     def begins_anew(self) -> str:
-        """Why the process of an instance that follows begins anew; empty: it does not."""
+        """The reason for which the process of a follower begins anew; empty: it does not."""
         if self.agent.base_wanted:
             return f"it takes a base: {self.agent.base_wanted}"
         return "" if self.agent.sites is None else self.agent.sites.begins_anew

@@ -77,10 +77,10 @@ class _FollowerLink:
         self.told_group_lsn = 0
         self.told_at = 0.0
         self.detail = ""
-        """Why it is not connected, for displays."""
+        """The reason for which it is not connected, for displays."""
         self.source: BaseSource | None = None
         self.parts: Iterator[ReplicaFrame] | None = None
-        """What is left of a base."""
+        """The rest of a base."""
 
     @property
     def address(self) -> Address:

@@ -17,7 +17,7 @@ _SHOWN_MAX: Final = 8
 
 
 class Outcome(Enum):
-    """What a program knows of a unit of work."""
+    """The knowledge of a program of a unit of work."""
 
     OPEN = "was not committed"  # nobody asked for its commit: it must not have happened
     ASKED = "may be committed"  # asked for, and never answered

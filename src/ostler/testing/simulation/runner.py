@@ -26,7 +26,7 @@ _SEEDS_PER_PROCESS: Final = 100  # the memory of many short-lived threads is fra
 
 @dataclass(frozen=True)
 class SeedReport:
-    """What came of a seed: a result, or a failure with its text and traceback."""
+    """The outcome of a seed: a result, or a failure with its text and traceback."""
 
     seed: int
     result: ScenarioResult | None

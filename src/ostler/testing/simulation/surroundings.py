@@ -1,4 +1,4 @@
-"""What all members of a simulated world share: the scheduler, the network, chance and the trace."""
+"""The parts that all members of a simulated world share: the scheduler, the network, chance and the trace."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Identity = tuple[int, int]
 
 @dataclass
 class History:
-    """What one client, or all clients together, know."""
+    """The knowledge of one client, or of all clients together."""
 
     put: set[Identity] = field(default_factory=set)
     """Acknowledged puts."""

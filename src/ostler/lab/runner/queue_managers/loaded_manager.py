@@ -1,4 +1,4 @@
-"""What loads need of a queue manager, be it one process or a group of copies."""
+"""The port that loads have to a queue manager, be it one process or a group of copies."""
 
 from __future__ import annotations
 

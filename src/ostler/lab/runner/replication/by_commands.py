@@ -56,7 +56,7 @@ _LINES_SHOWN: Final = 5
 _REPLICATION: Final = "replication"
 """The action that commands about copies ask for."""
 _LISTENER_ADDRESSES: Final = {name: f"127.0.0.{place}" for place, name in enumerate((*INSTANCES, OTHER_SITE), 2)}
-"""Where each instance listens while it leads."""
+"""The address on which each instance listens while it leads."""
 
 
 def start_group(root: Path, plan: GroupPlan) -> ReplicatedQueueManager:

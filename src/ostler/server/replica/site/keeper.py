@@ -95,9 +95,9 @@ class SiteKeeper:
         self.is_handing_over = False
         """The queue manager is to end here, and the rest of its log goes to the other site."""
         self.begins_anew = ""
-        """Why the process has to begin anew: its site has another role now."""
+        """The reason for which the process has to begin anew: its site has another role now."""
         self.answered_at = 0.0
-        """When the other site last answered; 0: it never did."""
+        """The time of the other site's last answer; 0: there was none."""
         self.is_first_asked = False
         self._is_leader_heard = False
         self.told_lag = False
