@@ -56,7 +56,7 @@ def hello() -> ReplicaHello:
     made.group, made.queue_manager, made.instance = "G", "QM", "alpha"
     made.identity, made.file_pages, made.log_format, made.term = bytes(range(16)), 4096, 1, 99
     made.lives, made.end_lsn, made.group_lsn = [LIFE], 1 << 40, 1 << 39
-    made.starts, made.needs_base, made.refused, made.detail = 4, True, 5, "an old term"
+    made.needs_base, made.refused, made.detail = True, 5, "an old term"
     return made
 
 
@@ -91,7 +91,7 @@ EXAMPLES: list[ReplicaFrame] = [
     BaseEnd(1, 2, 3, 4),
     Fetch(5, 1, 2, 3),
     Fetched(5, 2, True, b"found"),
-    SideFile(1, "users.json", bytes(range(32)), b"secret"),
+    SideFile(1, "passwords", bytes(range(32)), 100, 94, b"secret"),
 ]
 
 
@@ -168,6 +168,17 @@ def test_lives_out_of_order_and_negative_positions_are_refused() -> None:
         writer.position(number)
     with pytest.raises(MalformedFrame, match="position of -2"):
         decode_replica_frame(frames.REPLICA_LOG_ACK, 0, writer.getvalue(), 0, 32)
+
+
+def test_a_hello_of_an_older_release_counts_its_starts_and_is_heard_all_the_same() -> None:
+    """Versions 1 and 2 have a number behind the group LSN. Older releases send it, and read what is sent here."""
+    data = bytearray(hello().encode())
+    before = (1 << 39).to_bytes(8, "little")  # the group LSN
+    at = data.index(before) + len(before)
+    assert data[at : at + 8] == bytes(8)
+    data[at : at + 8] = (4).to_bytes(8, "little")
+    assert fields(decoded(bytes(data))) == fields(hello())
+    assert not hasattr(hello(), "starts")
 
 
 def test_a_stranger_is_told_at_once() -> None:

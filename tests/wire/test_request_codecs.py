@@ -57,7 +57,8 @@ def test_connect(options: int, kind: int, manager: str, application: str, user: 
     asked = ConnectArguments()
     asked.options, asked.application_type, asked.queue_manager = options, kind, manager
     asked.application, asked.user, asked.password = application, user, password
-    names = ["options", "application_type", "queue_manager", "application", "user", "password"]
+    asked.tag = b"T" * connect_frames.TAG_BYTES if options & connect_frames.TAG_OPTIONS else b""
+    names = ["options", "application_type", "queue_manager", "application", "user", "password", "tag"]
     same(connect_frames.decode_connect(asked.encode()), asked, names)
 
 

@@ -1,8 +1,8 @@
 """The arbiter as a port: the small consistent store in which the instances of a queue manager agree on their leader.
 
 It holds one leader key, one in-sync set, a member key for each instance, and the list of lives. etcd is one, a locked
-file on one machine is another, tests have a simulated one; `tests/server/replica/test_arbiter_contract.py` runs one
-suite against all of them.
+file on one machine is another, tests have a simulated one. `tests/server/replica/arbiters/test_arbiter_contract.py`
+runs one suite against all of them.
 
 What a caller may rely on:
 
@@ -24,19 +24,20 @@ may still happen later, because the request may be on its way. How a caller find
   compared with, which no late request can follow: that of a repeated change, or one that it reads.
 - `add_life`: `life` returns what is stored.
 - `register`, `resign`, `set_preferred`, `set_suspended`, `close`: they can be repeated.
-- `set_role`, `found`: `read` shows it.
+- `set_role`, `found`, `abandon`: `read` shows it.
 
 ArbiterRefused, a kind of ArbiterUnavailable, means that the arbiter answered and did nothing: wrong password, no right,
 no space. Repeating does not help until somebody has put it right.
 
 All calls block, for a time that the implementation limits. They are made on threads of the agent, never on that of the
-reactor, and one at a time, but for `wait_change` and `close`, which may be called while another call is under way.
+reactor, and one at a time, but for `wait_change`, `wake` and `close`, which may be called while another call is under
+way.
 """
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -62,6 +63,19 @@ class ArbiterUnavailable(Exception):
 
 class ArbiterRefused(ArbiterUnavailable):
     """The arbiter answered that it does not do this. Nothing happened."""
+
+
+class NameTaken(ArbiterRefused):
+    """Another session holds the member key of this instance.
+
+    Either an earlier process of it has died, and its lease ends soon; or two instances have one name, and the key
+    stays. `holder` is the address that the other one has registered.
+    """
+
+    def __init__(self, instance: str, holder: str) -> None:
+        super().__init__(f"another process is registered as instance {instance}, at {holder}")
+        self.instance = instance
+        self.holder = holder
 
 
 @dataclass(frozen=True)
@@ -124,6 +138,10 @@ class ArbiterView:
     """The role of the group in disaster recovery; empty: none was set."""
     last_epoch: int
     """The highest epoch that `add_life` stored; 0 before the first."""
+    given_up: str = ""
+    """The logs that a person has given up, as `abandon` was last told them; empty: none."""
+    rivals: dict[str, str] = field(default_factory=dict)
+    """Names that a second session asked for, and still lives, with the address that it gave."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -142,7 +160,9 @@ class Arbiter(metaclass=ABCMeta):
     def register(self, member: Member) -> None:
         """Store the member key with the session's lease, and raise its mark. Begins a session if there is none.
 
-        The mark is never lowered. Read your own before the first `register` of a process.
+        The mark is never lowered. Read your own before the first `register` of a process. Raises NameTaken while
+        another session has the key: a promise in the name of an instance must be the promise of that instance. The
+        holder then sees this session among the `rivals`.
         """
 
     @abstractmethod
@@ -202,11 +222,24 @@ class Arbiter(metaclass=ABCMeta):
         """Replace the role of the group. Return False if it is not the expected one."""
 
     @abstractmethod
+    def abandon(self, expected: str, role: str, given_up: str) -> bool:
+        """Give the data of all instances up, and replace the role of the group. False if the role is not the expected.
+
+        The leader key, the in-sync set and all marks are removed, and `given_up` is stored. So nobody can lead with
+        what is there: the group has to be founded again. Only a command does this, where a person has decided that the
+        data of another site count. Terms and epochs go on.
+        """
+
+    @abstractmethod
     def wait_change(self, seconds: float) -> bool:
         """Wait until something may have changed, at most so long. Return True when something was reported.
 
         A hint: a change may come without one, so callers read at every heartbeat as well.
         """
+
+    @abstractmethod
+    def wake(self) -> None:
+        """End the `wait_change` that is under way, or else the next one. It reports nothing then."""
 
     @abstractmethod
     def close(self) -> None:

@@ -45,6 +45,8 @@ class ObjectType(Enum):
     TPSTATUS = "TPSTATUS"
     SBSTATUS = "SBSTATUS"
     PUBSUB = "PUBSUB"
+    CFSTATUS = "CFSTATUS"
+    SMDSCONN = "SMDSCONN"
 
 
 class ValueKind(Enum):

@@ -29,6 +29,7 @@ VERSION: Final = 1
 _INTEGER: Final = 0
 _TEXT: Final = 1
 _LIST: Final = 2
+_TEXT_BYTES_MAX: Final = 0xFFFF
 
 # A look-up of an enumeration by its value is slower, and there may be many definitions.
 _TYPES: Final[dict[str, ObjectType]] = {each.value: each for each in ObjectType}
@@ -72,28 +73,15 @@ class Definition:
     def encode(self) -> bytes:
         """Return the definition as bytes, for the log and the catalogue."""
         parts: list[bytes] = [bytes((VERSION,))]
-        _add_text(parts, self.object_type.value)
-        _add_text(parts, self.name)
-        parts.append(len(self.attributes).to_bytes(2, "little"))
-        for name, value in self.attributes.items():
-            _add_text(parts, name)
-            if isinstance(value, tuple):
-                parts.append(bytes((_LIST,)))
-                parts.append(len(value).to_bytes(2, "little"))
-                for item in value:
-                    _add_text(parts, item)
-            elif isinstance(value, str):
-                parts.append(bytes((_TEXT,)))
-                _add_text(parts, value)
-            else:
-                parts.append(bytes((_INTEGER,)))
-                parts.append(value.to_bytes(8, "little", signed=True))
+        add_text(parts, self.object_type.value)
+        add_text(parts, self.name)
+        add_attributes(parts, self.attributes)
         return b"".join(parts)
 
     @staticmethod
     def decode(data: bytes) -> Definition:
         """Decode the bytes of `encode`. Unknown attributes are kept. Raises ValueError."""
-        reader = _Reader(data)
+        reader = AttributeReader(data, "definition")
         version = reader.integer(1)
         if version != VERSION:
             raise ValueError(f"a definition of version {version}; this release reads version {VERSION}")
@@ -102,29 +90,22 @@ class Definition:
         if object_type is None:
             raise ValueError(f"a definition of a type {word[:48]!r} that this release does not know")
         name = reader.text()
-        attributes: dict[str, int | str | tuple[str, ...]] = {}
-        for _ in range(reader.integer(2)):
-            key = reader.text()
-            if key in attributes:
-                raise ValueError(f"a definition with {key} twice")
-            attributes[key] = reader.value()
-        if reader.at != len(data):
-            raise ValueError(f"{len(data) - reader.at} bytes behind the end of a definition")
-        return Definition(object_type, name, attributes)
+        return Definition(object_type, name, reader.attributes())
 
 
 @final
-class _Reader:
-    """Reads an encoded definition with checks of its bounds."""
+class AttributeReader:
+    """Reads encoded texts and attributes with checks of their bounds. Raises ValueError."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, what: str) -> None:
         self.data: bytes = data
+        self.what: str = what  # for the texts of errors
         self.at: int = 0
 
     def take(self, count: int) -> bytes:
         end = self.at + count
         if end > len(self.data):
-            raise ValueError(f"a definition cut off at byte {len(self.data)}")
+            raise ValueError(f"a {self.what} cut off at byte {len(self.data)}")
         piece = self.data[self.at : end]
         self.at = end
         return piece
@@ -145,13 +126,42 @@ class _Reader:
             return tuple([self.text() for _ in range(self.integer(2))])
         raise ValueError(f"a value of unknown kind {kind} before byte {self.at}")
 
+    def attributes(self) -> dict[str, int | str | tuple[str, ...]]:
+        """Return all attributes, which are the last of the data."""
+        found: dict[str, int | str | tuple[str, ...]] = {}
+        for _ in range(self.integer(2)):
+            key = self.text()
+            if key in found:
+                raise ValueError(f"a {self.what} with {key} twice")
+            found[key] = self.value()
+        if self.at != len(self.data):
+            raise ValueError(f"{len(self.data) - self.at} bytes behind the end of a {self.what}")
+        return found
 
-def _add_text(parts: list[bytes], text: str) -> None:
+
+def add_text(parts: list[bytes], text: str) -> None:
     data = text.encode("utf-8")
-    if len(data) > 0xFFFF:
-        raise ValueError(f"a text of {len(data)} bytes in a definition")
+    if len(data) > _TEXT_BYTES_MAX:
+        raise ValueError(f"a text of {len(data)} bytes among attributes")
     parts.append(len(data).to_bytes(2, "little"))
     parts.append(data)
+
+
+def add_attributes(parts: list[bytes], attributes: dict[str, int | str | tuple[str, ...]]) -> None:
+    parts.append(len(attributes).to_bytes(2, "little"))
+    for name, value in attributes.items():
+        add_text(parts, name)
+        if isinstance(value, tuple):
+            parts.append(bytes((_LIST,)))
+            parts.append(len(value).to_bytes(2, "little"))
+            for item in value:
+                add_text(parts, item)
+        elif isinstance(value, str):
+            parts.append(bytes((_TEXT,)))
+            add_text(parts, value)
+        else:
+            parts.append(bytes((_INTEGER,)))
+            parts.append(value.to_bytes(8, "little", signed=True))
 
 
 def new_definition(

@@ -32,6 +32,13 @@ class File(metaclass=ABCMeta):
     def read_at(self, offset: int, length: int) -> bytes:
         """Read up to `length` bytes; fewer only at the end of the file."""
 
+    def read_cached(self, offset: int, length: int) -> bytes | None:
+        """Read `length` bytes that are in memory already. None: they must be read by `read_at`, which may wait.
+
+        A disk that cannot tell always returns None.
+        """
+        return None
+
     @abstractmethod
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         """Write all parts one after the other. Raises DiskFull; durable only after `force`."""

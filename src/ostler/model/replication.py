@@ -18,6 +18,13 @@ SWITCH_OVER_SECONDS: Final = 10.0
 """A replica has this long to get everything before a switch over is given up."""
 _KILOBYTE: Final = 1024
 
+# Sets of files that a queue manager has beside its log.
+PASSWORDS: Final = "passwords"  # its users
+KEYS: Final = "keys"  # key repositories of channels
+VARIABLES: Final = "variables"  # of its process and of its services
+SETTINGS: Final = "settings"  # the stanzas of qm.ini that are the queue manager's, not the instance's
+SIDE_SETS: Final = (PASSWORDS, KEYS, VARIABLES, SETTINGS)
+
 
 class InstanceRole(StrEnum):
     """The role of an instance, ROLE in displays."""
@@ -69,7 +76,8 @@ class HaStatus(StrEnum):
     INACTIVE = "Inactive"
     """Both sides are secondary."""
     INCONSISTENT = "Inconsistent"
-    """The link was lost while a base was received; the copy cannot be used until it is whole."""
+    """Of a secondary: no base is under way, and the copy cannot be used before one is whole. Its link was lost, or none
+    was ever made."""
     UNKNOWN = "Unknown"
 
 
@@ -182,6 +190,8 @@ class RecoveryGroupStatus:
     in_sync_ms: int = 0
     altered_ms: int = 0
     is_synchronous: bool = False
+    base_percent: int = 0
+    """Rebasing: so much of the base was sent, or received."""
 
     @property
     def backlog_kilobytes(self) -> int:

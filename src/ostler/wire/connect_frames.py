@@ -17,6 +17,13 @@ KEY_RESET_VERSION: Final = 3  # of the protocol: clients may ask for new keys
 KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC and KeyResetCount
 KEY_RESET_BYTES_MAX: Final = 999_999_999
 _KEY_RESET_FIELD_BYTES: Final = 4
+LIFE_VERSION: Final = 4  # of the protocol: a queue manager with copies names its log and its life
+LOG_IDENTITY_BYTES: Final = 16
+_LIFE_FIELDS_BYTES: Final = _KEY_RESET_FIELD_BYTES + LOG_IDENTITY_BYTES + 8
+TAG_VERSION: Final = 5  # of the protocol: CONNECT may have a connection tag
+TAG_BYTES: Final = 128
+TAG_OPTIONS: Final = 2 | 4 | 8 | 16
+"""MQCNO_SERIALIZE_CONN_TAG_* and MQCNO_RESTRICT_CONN_TAG_*: with one of them CONNECT has a tag."""
 USER_BYTES_MAX: Final = 1024
 PASSWORD_BYTES_MAX: Final = 1024
 
@@ -34,6 +41,10 @@ class Hello:
         self.channel = channel  # empty on the local socket
         # SSLRKEYC, in replies: after so many bytes the client asks for new keys. 0, never, is not sent.
         self.key_reset_bytes: i64 = 0
+        # Of a queue manager with copies, in replies: its log, the same at all copies, and the life of that log, which
+        # is higher for each leader. A life of 0 is not sent.
+        self.log_identity: bytes = bytes(LOG_IDENTITY_BYTES)
+        self.life: i64 = 0
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -44,8 +55,12 @@ class Hello:
         writer.integer(self.heartbeat_seconds)
         writer.integer(self.conversations_max)
         writer.name(self.channel, CHANNEL_BYTES)
-        if self.key_reset_bytes > 0 and self.version >= KEY_RESET_VERSION:
+        has_life: bool = self.life > 0 and self.version >= LIFE_VERSION
+        if has_life or (self.key_reset_bytes > 0 and self.version >= KEY_RESET_VERSION):
             writer.integer(self.key_reset_bytes)
+        if has_life:
+            writer.fixed(self.log_identity)
+            writer.position(self.life)
         return writer.getvalue()
 
 
@@ -60,8 +75,13 @@ def decode_hello(payload: bytes) -> Hello:
     hello.heartbeat_seconds = reader.count(1 << 30)
     hello.conversations_max = reader.count((1 << 31) - 1)
     hello.channel = reader.name(CHANNEL_BYTES)
-    if hello.version >= KEY_RESET_VERSION and reader.end - reader.at == _KEY_RESET_FIELD_BYTES:
+    left: i64 = reader.end - reader.at
+    has_life: bool = hello.version >= LIFE_VERSION and left == _LIFE_FIELDS_BYTES
+    if has_life or (hello.version >= KEY_RESET_VERSION and left == _KEY_RESET_FIELD_BYTES):
         hello.key_reset_bytes = reader.count(KEY_RESET_BYTES_MAX)
+    if has_life:
+        hello.log_identity = reader.fixed(LOG_IDENTITY_BYTES)
+        hello.life = reader.position()
     reader.check_end()
     return hello
 
@@ -77,6 +97,7 @@ class ConnectArguments:
         self.queue_manager = ""
         self.user = ""
         self.password = ""
+        self.tag = b""  # with TAG_OPTIONS
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -86,6 +107,8 @@ class ConnectArguments:
         writer.text(self.application)
         writer.text(self.user)
         writer.text(self.password)
+        if self.options & TAG_OPTIONS:
+            writer.fixed(self.tag)
         return writer.getvalue()
 
 
@@ -98,6 +121,8 @@ def decode_connect(payload: bytes) -> ConnectArguments:
     arguments.application = reader.text(USER_BYTES_MAX)
     arguments.user = reader.text(USER_BYTES_MAX)
     arguments.password = reader.text(PASSWORD_BYTES_MAX)
+    if arguments.options & TAG_OPTIONS and reader.at < reader.end:
+        arguments.tag = reader.fixed(TAG_BYTES)
     reader.check_end()
     return arguments
 

@@ -20,7 +20,9 @@ from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
 from mypy_extensions import i16, i32, i64
 
 HEADER_BYTES: Final = 16
-PROTOCOL_VERSION: Final = 3  # 2: subscriptions; 3: new keys for clients (REKEY), counts of calls (COUNT_CALL)
+# 2: subscriptions; 3: new keys for clients (REKEY), counts of calls (COUNT_CALL); 4: the life of a queue manager that
+# has copies, in the reply to HELLO; 5: connection tags, in CONNECT
+PROTOCOL_VERSION: Final = 5
 MAGIC: Final = b"OSTL"
 
 # Types of frames.
@@ -77,6 +79,11 @@ BASE_END: Final = 59
 FETCH: Final = 60
 SIDE_FILE: Final = 61
 PAIR_STATE: Final = 62
+# Frames between members of a queue-sharing group and their coupling facility: `coupling_frames.py`.
+CF_HELLO: Final = 70
+CF_PROGRAM: Final = 71
+CF_EVENT: Final = 72
+CF_END: Final = 73
 REPLY: Final = 0x80
 
 TYPE_NAMES: Final = {
@@ -130,6 +137,10 @@ TYPE_NAMES: Final = {
     FETCH: "FETCH",
     SIDE_FILE: "SIDE_FILE",
     PAIR_STATE: "PAIR_STATE",
+    CF_HELLO: "CF_HELLO",
+    CF_PROGRAM: "CF_PROGRAM",
+    CF_EVENT: "CF_EVENT",
+    CF_END: "CF_END",
 }
 
 MORE: Final = 1

@@ -12,7 +12,7 @@
     BASE_MESSAGES     a part of the messages of that queue
     BASE_END          the base is whole when the log has reached all that it speaks of
     FETCH             asks for a range of the log, or for a message; the reply has a part of it
-    SIDE_FILE         a file that is not in the log
+    SIDE_FILE         a part of files that are not in the log; since version 3
     PAIR_STATE        what an instance of a pair without arbiter tells the other one; the reply is the other's own
 
 They have the header of all frames (`frames.py`), with conversation 0. HEARTBEAT and FAREWELL are those of channels.
@@ -50,9 +50,15 @@ from ostler.wire.frames import (
 )
 from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, PayloadWriter
 
-# Version 2 has the role of the site in a hello of purpose DR; all else is as in version 1.
-REPLICA_VERSION: Final = 2
-_VERSION_WITHOUT_SITES: Final = 1
+# Version 2 has the role of the site in a hello of purpose DR, and pairs. Version 3 has SIDE_FILE.
+# The hello of a leader, and the state of a pair, name the lowest version that can read them, so that a new release is
+# understood by an old one wherever it can be. The reply of a follower names the highest that it knows: a leader sends
+# it nothing that came later.
+REPLICA_VERSION: Final = 3
+VERSION_WITH_SIDE_FILES: Final = 3
+_VERSION_WITH_SITES: Final = 2
+_VERSION_OF_PAIRS: Final = 2
+_VERSION_OF_ALL: Final = 1
 # The purposes of a link.
 PURPOSE_HA: Final = 1
 PURPOSE_DR: Final = 2
@@ -82,8 +88,8 @@ REFUSED_MAX: Final = 8
 BASE_NEEDED: Final = 1
 
 # Of a LOG_ACK.
-ACK_DISK_FULL: Final = 1
-ACK_DAMAGED: Final = 2
+ACK_DISK_FULL: Final = 1  # or so few copies of a recovery group answer: nothing can be acknowledged
+ACK_SPACE_SHORT: Final = 2  # its disk has not the space that a leader's next checkpoint may need
 ACK_FLAGS_MAX: Final = 3
 
 # Of a FETCH.
@@ -105,7 +111,7 @@ DIGEST_BYTES: Final = 32
 IMAGES_BYTES_MAX: Final = (1 << 20) + 8192
 DATA_BYTES_MAX: Final = 1 << 20
 LIVES_MAX: Final = 4096
-SIDE_FILE_BYTES_MAX: Final = 1 << 20
+SIDE_SET_BYTES_MAX: Final = 33 << 20
 REPLICA_FRAME_BYTES_MAX: Final = IMAGES_BYTES_MAX + 4096
 _TEXT_BYTES_MAX: Final = 1024
 _LIFE_BYTES: Final = 4 * 8 + 4
@@ -122,7 +128,7 @@ class ReplicaFrame(metaclass=ABCMeta):
 @final
 class ReplicaHello(ReplicaFrame):
     def __init__(self) -> None:
-        self.version: i64 = _VERSION_WITHOUT_SITES
+        self.version: i64 = _VERSION_OF_ALL
         self.is_reply = False
         self.purpose: i64 = PURPOSE_HA
         self.refused: i64 = 0
@@ -140,8 +146,6 @@ class ReplicaHello(ReplicaFrame):
         """The end of the chain of blocks: all up to here is forced."""
         self.group_lsn: i64 = 0
         """The LSN up to which enough copies have forced, as this copy knows. Below this nothing is ever dropped."""
-        self.starts: i64 = 0
-        """The number of starts of the instance: a copy that was put back has a lower number than was seen before."""
         self.needs_base = False
         """The copy is new, damaged or set aside: it has nothing that a log could continue."""
         self.site_role: i64 = SITE_NONE
@@ -151,7 +155,7 @@ class ReplicaHello(ReplicaFrame):
         writer = PayloadWriter()
         writer.fixed(MAGIC)
         has_site: bool = self.purpose == PURPOSE_DR
-        writer.integer(max(self.version, REPLICA_VERSION) if has_site else self.version)
+        writer.integer(max(self.version, _VERSION_WITH_SITES) if has_site else self.version)
         writer.integer(self.purpose)
         writer.integer(self.refused)
         writer.text(self.detail.encode("utf-8")[:_TEXT_BYTES_MAX].decode("utf-8", "ignore"))
@@ -164,7 +168,7 @@ class ReplicaHello(ReplicaFrame):
         writer.position(self.term)
         writer.position(self.end_lsn)
         writer.position(self.group_lsn)
-        writer.position(self.starts)
+        writer.position(0)  # older releases count the starts of the instance here, and nobody needs the number
         writer.integer(1 if self.needs_base else 0)
         write_lives(writer, self.lives)
         if has_site:
@@ -190,10 +194,10 @@ def _read_hello(reader: PayloadReader, is_reply: bool) -> ReplicaHello:
     hello.term = reader.position()
     hello.end_lsn = reader.position()
     hello.group_lsn = reader.position()
-    hello.starts = reader.position()
+    reader.position()  # nothing, or the starts that an older release has counted
     hello.needs_base = reader.count(1) == 1
     hello.lives = read_lives(reader)
-    if hello.purpose == PURPOSE_DR and hello.version > _VERSION_WITHOUT_SITES:
+    if hello.purpose == PURPOSE_DR and hello.version >= _VERSION_WITH_SITES:
         hello.site_role = reader.count(SITE_MAX)
     if hello.purpose == 0:
         raise MalformedFrame("a REPLICA_HELLO without a purpose")
@@ -393,20 +397,28 @@ class Fetched(ReplicaFrame):
 
 @final
 class SideFile(ReplicaFrame):
-    """SIDE_FILE: a small file beside the log, such as the users' passwords, with its SHA-256."""
+    """SIDE_FILE: the next part of a set of files beside the log, such as the passwords of users.
 
-    def __init__(self, term: i64, name: str, digest: bytes, data: bytes) -> None:
+    `replica.side_files` has the sets. Parts come in order, from offset 0 on, and no other set between them.
+    """
+
+    def __init__(self, term: i64, name: str, digest: bytes, size: i64, offset: i64, data: bytes) -> None:
         self.term: i64 = term
         self.name = name
         self.digest = digest
+        """The SHA-256 of the whole set."""
+        self.size: i64 = size
+        """The bytes of the whole set."""
+        self.offset: i64 = offset
         self.data = data
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
         writer.position(self.term)
         writer.text(self.name)
-        assert len(self.digest) == DIGEST_BYTES
         writer.fixed(self.digest)
+        writer.position(self.size)
+        writer.position(self.offset)
         writer.fixed(self.data)
         return frame(SIDE_FILE, 0, 0, writer.getvalue())
 
@@ -416,7 +428,7 @@ class PairState(ReplicaFrame):
     """PAIR_STATE: an instance of a pair without arbiter, as it describes itself."""
 
     def __init__(self) -> None:
-        self.version: i64 = REPLICA_VERSION
+        self.version: i64 = _VERSION_OF_PAIRS
         self.is_reply = False
         self.group = ""
         self.queue_manager = ""
@@ -575,11 +587,19 @@ def _decode(type: i64, request: i64, reader: PayloadReader) -> ReplicaFrame:
     if type == FETCH | REPLY:
         return Fetched(request, reader.position(), reader.count(1) == 1, _rest(reader, IMAGES_BYTES_MAX))
     if type == SIDE_FILE:
-        term, name = reader.position(), reader.text(_TEXT_BYTES_MAX)
-        return SideFile(term, name, reader.fixed(DIGEST_BYTES), _rest(reader, SIDE_FILE_BYTES_MAX))
+        return _read_side_file(reader)
     if type == PAIR_STATE or type == PAIR_STATE | REPLY:
         return _read_pair_state(reader, type != PAIR_STATE)
     raise MalformedFrame(f"a frame of type {type} on a link between copies")
+
+
+def _read_side_file(reader: PayloadReader) -> SideFile:
+    term, name, digest = reader.position(), reader.text(_TEXT_BYTES_MAX), reader.fixed(DIGEST_BYTES)
+    size, offset = reader.position(), reader.position()
+    found = SideFile(term, name, digest, size, offset, _rest(reader, DATA_BYTES_MAX))
+    if size > SIDE_SET_BYTES_MAX or offset + len(found.data) > size or not found.data:
+        raise MalformedFrame(f"a part of {len(found.data)} bytes at {offset} of a side file of {size} bytes")
+    return found
 
 
 def _decode_base(type: i64, reader: PayloadReader) -> ReplicaFrame:

@@ -109,8 +109,12 @@ class TlsRules(metaclass=ABCMeta):
 class TlsStream:
     """One side of a connection. After TlsFailed from any method, send the remaining output and close."""
 
-    def __init__(self, rules: TlsRules, is_server: bool, channel: str = "") -> None:
-        """A server gets the channel from its client. A client passes it here, and has its first output at once."""
+    def __init__(self, rules: TlsRules, is_server: bool, channel: str = "", host: str = "") -> None:
+        """A server gets the channel from its client. A client passes it here, and has its first output at once.
+
+        A client of another protocol passes the host instead, whose name the certificate must have if the context checks
+        it.
+        """
         self.is_server: bool = is_server
         self.channel_name: str = channel
         self.is_ready: bool = False
@@ -132,7 +136,7 @@ class TlsStream:
             self._hello = ClientHelloReader()
         else:
             self._object = rules.context(channel).wrap_bio(
-                self._incoming, self._outgoing, server_side=False, server_hostname=server_name(channel)
+                self._incoming, self._outgoing, server_side=False, server_hostname=host or server_name(channel)
             )
             self._do_handshake()
 

@@ -15,9 +15,10 @@ from ostler.model.tables.manager import ATTRIBUTES as MANAGER
 from ostler.model.tables.others import ATTRIBUTES as OTHERS
 from ostler.model.tables.queues import ATTRIBUTES as QUEUES
 from ostler.model.tables.security import ATTRIBUTES as SECURITY
+from ostler.model.tables.sharing_status import ATTRIBUTES as SHARING_STATUS
 from ostler.model.tables.status import ATTRIBUTES as STATUS
 from ostler.model.tables.topics import ATTRIBUTES as TOPICS
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = (
-    MANAGER + QUEUES + CHANNELS + TOPICS + SECURITY + OTHERS + STATUS + CHANNEL_STATUS
+    MANAGER + QUEUES + CHANNELS + TOPICS + SECURITY + OTHERS + STATUS + CHANNEL_STATUS + SHARING_STATUS
 )

@@ -137,6 +137,8 @@ SSLRKEYS MQIACH_SSL_KEY_RESETS integer=0..999999999
     How many new keys were agreed on.
 STATCHL MQIA_STATISTICS_CHANNEL word @levels
     How closely statistics of the channel are collected.
+CHLDISP MQIACH_CHANNEL_DISP word zos PRIVATE=MQCHLD_PRIVATE SHARED=MQCHLD_SHARED FIXSHARED=MQCHLD_FIXSHARED
+    Whether the instance is one of this queue manager, or of its queue-sharing group.
 STOPREQ MQIACH_STOP_REQUESTED word NO=MQCHSR_STOP_NOT_REQUESTED YES=MQCHSR_STOP_REQUESTED
     Whether somebody asked the channel to stop.
 XBATCHSZ MQIACH_BATCH_SIZE_INDICATOR integers=2

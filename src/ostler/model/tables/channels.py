@@ -233,6 +233,8 @@ IPADDR MQCACH_IP_ADDRESS text=48 default= for=TCP
     The address to listen on; blank stands for all.
 BACKLOG MQIACH_BACKLOG integer=0..999999999 default=0 for=TCP error=MQRCCF_BACKLOG_OUT_OF_RANGE
     How many connections may wait to be accepted; 0 leaves it to the system.
+INDISP MQIACH_INBOUND_DISP word default=QMGR zos for=TCP QMGR=MQINBD_Q_MGR GROUP=MQINBD_GROUP
+    Whether partners reach this queue manager, or any member of its queue-sharing group, which share the port.
 TPNAME MQCACH_TP_NAME text=64 default= for=LU62
     The LU 6.2 transaction program.
 ADAPTER MQIACH_ADAPTER integer=0..255 default=0 for=NETBIOS

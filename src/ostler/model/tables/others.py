@@ -43,7 +43,7 @@ ALTDATE MQCA_ALTERATION_DATE date
     The day on which the definition was last changed.
 ALTTIME MQCA_ALTERATION_TIME time
     The time of day at which the definition was last changed.
-CFLEVEL MQIA_CF_LEVEL integer=1..5 default=5
+CFLEVEL MQIA_CF_LEVEL integer=1..5 default=3
     What the structure can do.
 RECOVER MQIA_CF_RECOVER word default=NO NO=MQCFR_NO YES=MQCFR_YES
     Whether the structure can be backed up and recovered.

@@ -200,6 +200,8 @@ USERDATA MQCA_USER_DATA text=128 default=
     Text handed to the application.
 ENVRDATA MQCA_ENV_DATA text=128 default=
     Text handed to the environment of the application.
+QSGDISP MQIA_QSG_DISP word default=QMGR zos QMGR=MQQSGD_Q_MGR COPY=MQQSGD_COPY GROUP=MQQSGD_GROUP
+    Where in a queue-sharing group the definition lives.
 * NAMELIST
 NAMELIST MQCA_NAMELIST_NAME name=48
     The name of the namelist.
@@ -212,4 +214,6 @@ NAMCOUNT MQIA_NAME_COUNT integer=0..256
 NLTYPE MQIA_NAMELIST_TYPE word default=NONE zos NONE=MQNT_NONE QUEUE=MQNT_Q CLUSTER=MQNT_CLUSTER \
 AUTHINFO=MQNT_AUTH_INFO
     What the names in the list are names of.
+QSGDISP MQIA_QSG_DISP word default=QMGR zos QMGR=MQQSGD_Q_MGR COPY=MQQSGD_COPY GROUP=MQQSGD_GROUP
+    Where in a queue-sharing group the definition lives.
 """)

@@ -394,7 +394,7 @@ The disposition contradicts another parameter.
 This reason belongs to z/OS and is not given here.
 3212 MQRCCF_Q_MGR_NOT_IN_QSG
 The queue manager is not in a queue-sharing group.
-This reason belongs to z/OS and is not given here.
+Give the command at a member; QueueSharingGroup in qm.ini makes a queue manager one.
 3213 MQRCCF_ATTR_VALUE_FIXED
 The attribute has a fixed value.
 Leave it out.
@@ -603,8 +603,8 @@ Name a queue that exists.
 Publish and subscribe is switched off.
 Switch it on with ALTER QMGR PSMODE(ENABLED).
 3319 MQRCCF_GROUPUR_CHECKS_FAILED
-Units of recovery of the group cannot be enabled.
-This reason belongs to z/OS and is not given here.
+Units of recovery of the group cannot be enabled: the queue manager is not in a queue-sharing group.
+Give ALTER QMGR GROUPUR(ENABLED) at a member; `ostler qsg add` makes a queue manager one.
 3320 MQRCCF_COMM_INFO_TYPE_ERROR
 The type of communication information is not a value that exists.
 Use the type for multicast.
@@ -700,7 +700,7 @@ A run-time check was asked for with values it cannot use.
 Give an exact channel and address.
 3351 MQRCCF_CF_STRUC_ALREADY_FAILED
 The coupling facility structure has failed already.
-This reason belongs to z/OS and is not given here.
+Recover it with RECOVER CFSTRUCT.
 3352 MQRCCF_CFCONLOS_CHECKS_FAILED
 The checks for loss of the coupling facility failed.
 This reason belongs to z/OS and is not given here.
@@ -721,7 +721,7 @@ Channel authentication records are disabled.
 Enable them with ALTER QMGR CHLAUTH(ENABLED).
 3358 MQRCCF_SMDS_REQUIRES_DSGROUP
 The shared message data set needs a data set group.
-This reason belongs to z/OS and is not given here.
+Give DSGROUP, the names of the data sets with an asterisk for the queue manager.
 3359 MQRCCF_PSCLUS_DISABLED_TOPDEF
 Cluster topics are disabled.
 Enable PSCLUS, or leave the topic out of the cluster.

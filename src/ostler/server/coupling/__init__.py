@@ -1,0 +1,1 @@
+"""Queue-sharing groups: the process of the coupling facility, and how commands reach it."""

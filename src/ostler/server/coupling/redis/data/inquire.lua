@@ -1,0 +1,2 @@
+-- uses: base fence structure described
+return described(count, used, limit)

@@ -1,0 +1,1 @@
+"""Shared repositories of queue-sharing groups: in a file (SQLite) or in a database server (PostgreSQL)."""
