@@ -354,6 +354,34 @@ def test_a_full_disk_keeps_the_blocks_until_there_is_space() -> None:
     assert payloads_of(follower) == payloads_of(leader)
 
 
+def test_a_copy_whose_log_is_longer_than_allowed_can_lead() -> None:
+    """It took more than its settings allow, and no checkpoint of its own came. It can write until one does."""
+    leader = Copy(empty(), "A")
+    disk = SimulatedDisk()
+    create_log_of_any_size(disk, "log", SMALL, IDENTITY)
+    follower = Copy(disk, "B")
+    leader.lead(1)
+    take_life(leader, follower)
+    for _ in range(30):
+        leader.write(b"v" * 3000)
+    catch_up(leader, follower)
+    follower.follower.group_is_at(leader.follower.position())
+    extent_bytes = 3 * 4096
+    allowed = (SMALL.primary_files + SMALL.secondary_files) * extent_bytes
+    assert follower.follower.position() > allowed
+    follower.lead(2)
+    assert follower.log is not None
+    assert follower.log.room_bytes() > extent_bytes
+    follower.write(b"u" * 3000)
+
+    def write_much() -> None:
+        for _ in range(40):
+            follower.write(b"u" * 3000)
+
+    with pytest.raises(LogSpace):
+        write_much()
+
+
 def test_a_start_without_the_others_is_another_life() -> None:
     leader, follower = pair()
     leader.write(b"one")

@@ -29,6 +29,7 @@ from ostler.engine.core import Engine
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.pubsub.publication_properties import topic_in
+from ostler.engine.pubsub.retained_references import forget_lost
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import (
     AVAILABLE,
@@ -369,6 +370,7 @@ def delete_queue(engine: Engine, queue: Queue) -> None:
     engine.remove_queue(queue)
     discard_messages(engine, queue)
     if queue.keeps_retained:
-        engine.topics.forget_retained()
+        engine.topics.retained_next_seq = queue.next_seq
+        forget_lost(engine)
     if engine.guard is not None:
         engine.guard.on_deleted(queue.definition)

@@ -8,6 +8,7 @@ from mypy_extensions import i64
 
 from ostler.engine.handle import Handle
 from ostler.engine.selectors.selector import SelectorUse
+from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.accounts import ConnectionAccount
@@ -61,6 +62,28 @@ class AsyncStatus:
 
 
 @final
+class TagUse:
+    """The use of a connection tag (ConnTag of MQCNO) by connections of this queue manager: `shared.connection_tags`."""
+
+    def __init__(self, tag: bytes, is_exclusive: bool, is_group: bool, process: i64) -> None:
+        self.tag = tag
+        self.is_exclusive = is_exclusive
+        self.is_group = is_group  # it is a lock in the coupling facility, too
+        self.process: i64 = process  # that of all its holders; 0: on another machine
+        self.holders: dict[int, Connection] = {}
+        self.locking: i64 = 0  # requests for the lock without an answer
+        self.is_ending = False  # nobody holds it any more
+        self.is_dropped = False  # the lock is freed, or the business of the next use
+        self.tasks: list[EngineTask] = []  # that were under way when the last holder ended
+        self.units: list[UnitOfWork] = []  # that its holders have left in doubt
+
+
+def generated_tag(connection_id: bytes, padded_name: bytes) -> bytes:
+    """Return the tag of a connection that has given none: MQCNO_GENERATE_CONN_TAG, and CONNTAG of DISPLAY CONN."""
+    return (b"MQCT" + connection_id + padded_name).ljust(mq.MQ_CONN_TAG_LENGTH, b"\0")
+
+
+@final
 class Connection:
     """One application's connection. Handles are numbered from 2, as 1 has long meant the connection itself."""
 
@@ -87,6 +110,8 @@ class Connection:
         self.broken: i64 = 0  # reason every further verb gets, such as MQRC_CONNECTION_BROKEN
         self.consuming = False
         self.has_disconnected = False  # with MQDISC, so that its end is an orderly one
+        self.tag: TagUse | None = None
+        self.is_of_group = False  # made to the name of the queue-sharing group, with GROUPUR(ENABLED)
         self.owner: object = None  # of the server, which keeps it with the connection
         # Passes all authority checks: a program in the queue manager's own process, or an administrator.
         self.is_privileged = True

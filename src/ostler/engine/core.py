@@ -11,7 +11,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection
+from ostler.engine.connection import Connection, TagUse
 from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.message.timestamps import PutClock
 from ostler.engine.pubsub.topic_tree import TopicTree
@@ -23,6 +23,8 @@ from ostler.engine.queue.reads import MessageRead, PendingReads
 from ostler.engine.recovery.checkpoint_reserve import CheckpointReserve
 from ostler.engine.selectors.selector import COMPILING_COST, Selector, compile_selector
 from ostler.engine.selectors.selector import cache as selector_cache
+from ostler.engine.shared.member_state import MemberState
+from ostler.engine.shared.membership import Membership
 from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
@@ -45,6 +47,8 @@ _NOTICES_MAX: Final = 64  # between two runs of the housekeeping
 SLICE_COST: Final = 2_000
 SHARE_COST: Final = 20_000
 NO_LIMIT: Final = 1 << 60
+# Slots that a snapshot of a queue copies at once: a millisecond or so.
+CAPTURE_SLOTS: Final = 1 << 15
 # In the place of a reason code: MQRC_RESOURCE_PROBLEM, for lack of log space. Verbs raise LogFull, or return it with
 # `wants_log_space`; the caller makes room in the log and calls again.
 LOG_FULL: Final = -2102
@@ -120,6 +124,7 @@ class Engine:
         self.queue_monitoring: i64 = mq.MQMON_OFF
         self.woken: list[GetRequest] = []
         # Scans in slices: see `get.resume_work`.
+        self.capture_slots: i64 = CAPTURE_SLOTS
         self.slice_cost: i64 = SLICE_COST
         self.share_cost: i64 = SHARE_COST
         self.work_left: i64 = NO_LIMIT  # of the slice under way
@@ -149,6 +154,11 @@ class Engine:
         self.notices: list[str] = []  # messages for the error log
         # Checks authorities; without one everything is allowed.
         self.guard: Guard | None = None
+        # In a queue-sharing group: the numbers that the journal has, and the membership while it runs.
+        self.member = MemberState()
+        self.has_intra_group_queuing = False  # IGQ(ENABLED)
+        self.sharing: Membership | None = None
+        self.tags: dict[bytes, TagUse] = {}  # connection tags in use
         # Attributes of the temporary queue made last, its model and second: the next one may share them.
         self.temporary_model: Definition | None = None
         self.temporary_second: i64 = 0
@@ -174,8 +184,21 @@ class Engine:
         self.performance_events: bool = _integer(a, "PERFMEV", 0) != 0
         self.dead_letter_queue: str = _text(a, "DEADQ")
         self.default_transmission_queue: str = _text(a, "DEFXMITQ")
+        has_intra_group_queuing: bool = _integer(a, "IGQ", mq.MQIGQ_DISABLED) == mq.MQIGQ_ENABLED
+        self._switch_intra_group_queuing(has_intra_group_queuing)
         self.publishing_is_off: bool = a.get("PSMODE") == mq.MQPSM_DISABLED
         self._switch_collection()
+
+    def _switch_intra_group_queuing(self, is_on: bool) -> None:
+        """Take over IGQ. Handles on queues of other members must be opened again (MQRC_OBJECT_CHANGED)."""
+        if is_on == self.has_intra_group_queuing:
+            return
+        self.has_intra_group_queuing = is_on
+        sharing = self.sharing
+        for connection in self.connections.values() if sharing is not None else ():
+            for handle in connection.handles.values():
+                if sharing is not None and handle.remote_manager in sharing.manager_names:
+                    handle.valid = False
 
     def _switch_collection(self) -> None:
         """Start or stop collecting statistics, according to STATMQI, STATQ and MONQ."""
@@ -299,10 +322,13 @@ class Engine:
 
     def abandon_tasks(self) -> None:
         """Wake all who wait for tasks: nothing is done any more."""
-        for task in [*self.tasks, *self.reading_tasks, *self.unit_ends]:
+        waiting = list(self.sharing.tasks) if self.sharing is not None else []
+        for task in [*self.tasks, *self.reading_tasks, *self.unit_ends, *waiting]:
             if not task.is_done:
                 task.is_abandoned = True
                 self.end_task(task)
+        if self.sharing is not None:
+            self.sharing.tasks = {}
         self.tasks = []
         self.reading_tasks = []
         self.unit_ends = []
@@ -335,6 +361,29 @@ class Engine:
         """Return a read to make now without the engine's lock, or None. `get.end_read` must be called for it."""
         self._is_reader_signalled = False
         return self.reads.take()
+
+    def take_read_of(self, request: GetRequest) -> MessageRead | None:
+        """Return the read that a request waits for, for a caller who makes it without the engine's lock.
+
+        None: it waits for no read, or somebody else makes it. `get.end_read` or `return_read` must be called for it.
+        """
+        wanted = self.reads.wanted
+        if not wanted or not request.is_reading or request.done:
+            return None
+        read = wanted[-1]
+        if read.has_begun or request not in read.requests:
+            return None
+        wanted.pop()
+        read.has_begun = True
+        if not wanted:
+            self._is_reader_signalled = False
+        return read
+
+    def return_read(self, read: MessageRead) -> None:
+        """Have a read made by somebody else, after it was taken and not made."""
+        read.has_begun = False
+        self.reads.wanted.append(read)
+        self.signal_reader()
 
     def first_slice(self) -> i64:
         """Return the cost that a verb may spend on a scan at once."""
@@ -397,6 +446,8 @@ class Engine:
         queue.reads = self.reads
         queue.performance.reset_ms = self.now_ms
         queue.collect(self.queue_statistics, self.queue_monitoring)
+        if queue.keeps_retained:
+            queue.next_seq = self.topics.retained_next_seq
         self.queues[definition.name] = queue
         self.queues_by_id[queue_id] = queue
         self.index_trigger(queue)

@@ -25,9 +25,13 @@ from ostler.engine.queue.get_request import (
 from ostler.engine.queue.matching import is_eligible
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.reads import MessageRead, ReadPending
-from ostler.engine.queue.retrieval import discard_expired, try_satisfy, try_satisfy_slice
+from ostler.engine.queue.retrieval import discard_expired, is_log_reserve_spent, try_satisfy, try_satisfy_slice
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.engine.queue.slots import NONE
+from ostler.engine.shared.browse_locks import begin_unlock
+from ostler.engine.shared.gets import IN_UNIT, index_reason
+from ostler.engine.shared.searches import ask_any_way
+from ostler.engine.shared.units import is_full
 from ostler.engine.statistics import count_get_empty, count_get_failed
 from ostler.model import constants as mq
 
@@ -89,6 +93,8 @@ def get(engine: Engine, request: GetRequest) -> bool:
         return refuse(engine, request, reason)
     queue = request.handle.queue
     assert queue is not None
+    if queue.is_shared:
+        return _get_shared(engine, request, queue)
     if request.options & mq.MQGMO_UNLOCK:
         return refuse(engine, request, mq.MQRC_NONE if unlock(engine, queue, request.handle) else mq.MQRC_NO_MSG_LOCKED)
     locked: i64 = request.handle.locked_slot if request.options & _MOVES_CURSOR else NONE
@@ -113,6 +119,33 @@ def get(engine: Engine, request: GetRequest) -> bool:
     if _exceeds_selector_limit(request):
         cancel(engine, request, mq.MQRC_RESOURCE_PROBLEM)
     return request.done
+
+
+def _get_shared(engine: Engine, request: GetRequest, queue: Queue) -> bool:
+    """Leave a request to the coupling facility: it is answered later, also without MQGMO_WAIT."""
+    sharing = engine.sharing
+    reason: i64 = mq.MQRC_CF_NOT_AVAILABLE if sharing is None else sharing.reason(queue.structure)
+    if reason == 0:
+        reason = index_reason(request, queue)
+    if reason == 0 and not request.options & BROWSE_OPTIONS and is_log_reserve_spent(engine):
+        reason = mq.MQRC_RESOURCE_PROBLEM
+    if reason == 0 and request.options & IN_UNIT and is_full(engine, request.connection.unit_of_work):
+        reason = mq.MQRC_SYNCPOINT_LIMIT_REACHED
+    if reason != 0 or sharing is None:
+        return refuse(engine, request, reason)
+    if request.options & mq.MQGMO_UNLOCK:
+        return not begin_unlock(engine, sharing, request, queue) and refuse(engine, request, mq.MQRC_NO_MSG_LOCKED)
+    ask_any_way(engine, request, queue, True)
+    return False
+
+
+def add_watch(engine: Engine, watch: GetRequest) -> None:
+    """Let a request wait that is answered when there is a message for it, and takes none (`max_bytes` is negative)."""
+    queue = watch.handle.queue
+    assert queue is not None
+    queue.waiting.add(watch)
+    if queue.is_shared and engine.sharing is not None and engine.sharing.reason(queue.structure) == 0:
+        ask_any_way(engine, watch, queue, False)
 
 
 def _count_wait(engine: Engine, request: GetRequest, queue: Queue) -> None:
@@ -301,8 +334,8 @@ def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
 
 
 def end_wait(engine: Engine, request: GetRequest) -> bool:
-    """End a wait whose interval is over. False: a message is being read for it, and its answer comes afterwards."""
-    if request.is_reading and not request.done:
+    """End a wait whose interval is over. False: a message is being read or asked for, and the answer comes later."""
+    if (request.is_reading or request.asking is not None) and not request.done:
         request.wait_ms = 0
         return False
     cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
@@ -372,6 +405,8 @@ def _check(engine: Engine, request: GetRequest) -> i64:
 def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     """Return True when the message under the cursor can be got: not expired, and not locked by another handle."""
     handle = request.handle
+    if queue.is_shared:
+        return handle.cursor_set
     if not handle.cursor_set or handle.cursor < 0 or handle.cursor_message_gone:
         return False
     is_gettable: bool = is_eligible(engine, request, queue, handle.cursor)

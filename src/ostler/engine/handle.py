@@ -9,6 +9,7 @@ from mypy_extensions import i64
 from ostler.engine.groups.state import GroupState
 from ostler.engine.queue.slots import NONE
 from ostler.engine.selectors.selector import Selector
+from ostler.engine.task import EngineTask
 from ostler.model.accounts import QueueAccount
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ class Handle:
         self.cursor_seq: i64 = 0
         self.cursor_message_gone = False
         self.cursor_set = False
+        # On a shared queue the cursor is an entry of the coupling facility.
+        self.cursor_key: i64 = -1
+        self.cursor_entry: bytes = b""
+        self.locked_entry: bytes = b""  # that the handle has locked there
+        self.shared_options: i64 = 0  # with which the facility counts it as open; 0: it does not
+        self.opening: EngineTask | None = None  # MQOPEN of a shared queue, until the facility has answered
         self.locked_slot: i64 = NONE
         self.locked_seq: i64 = 0
         self.put_options_checked: i64 = -1
@@ -102,4 +109,5 @@ class Handle:
         self.saved_context: bytes = b""
         self.account: QueueAccount | None = None  # of its connection and queue
         self.is_put1 = False
+        self.sends_reports = True  # on delivery (COD); MOVE QLOCAL delivers to nobody
         self.valid = True  # False: the object was changed since it was opened (MQRC_OBJECT_CHANGED)

@@ -139,9 +139,9 @@ def live_value(engine: Engine, handle: Handle, definition: Definition, attribute
         if name == "CURDEPTH":
             return queue.depth
         if name == "IPPROCS":
-            return queue.inputs
+            return queue.group_inputs if queue.is_shared else queue.inputs
         if name == "OPPROCS":
-            return queue.outputs
+            return queue.group_outputs if queue.is_shared else queue.outputs
     elif name == "NAMCOUNT":
         names = definition.attributes.get("NAMES", ())
         return len(names) if isinstance(names, tuple) else 0

@@ -12,6 +12,18 @@ from ostler.engine.core import Engine
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub.publish_record import Copy, publication_head
 from ostler.engine.queue.queue import Queue
+from ostler.engine.recovery.backup_records import (
+    CF_BACKUP_BEGIN,
+    CF_BACKUP_END,
+    CF_BACKUP_ENTRIES,
+    MEMBER_JOINED,
+    BackupBegin,
+    JoinedRecord,
+    backup_begin,
+    backup_end,
+    backup_entries,
+    member_joined,
+)
 from ostler.engine.recovery.records import (
     BACK_OUT,
     CLEAR,
@@ -30,8 +42,25 @@ from ostler.engine.recovery.records import (
     number_head,
     put_head,
 )
+from ostler.engine.recovery.shared_records import (
+    ALONE,
+    CANCEL,
+    MEMBER_START,
+    PEER_BACK_OUT,
+    PEER_COMMIT,
+    SHARED_GET,
+    SHARED_PREPARE,
+    SHARED_PUT,
+    cancel_head,
+    member_start_head,
+    shared_get_head,
+    shared_prepare_head,
+    shared_put_head,
+)
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.attributes import ObjectType
+from ostler.model.coupling.answers import DumpedEntry
+from ostler.model.coupling.entries import Entry
 from ostler.model.definitions import Definition
 from ostler.model.errors import InvariantFailed
 
@@ -103,6 +132,78 @@ def append_back_out(engine: Engine, unit: UnitOfWork) -> i64:
 
 def append_prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
     return _append(engine, PREPARE, number_head(_join(engine, unit)) + xid, b"", b"")
+
+
+# -- shared queues -----------------------------------------------------------------------------------------------------
+
+
+def append_shared_put(
+    engine: Engine, queue: Queue, entry: Entry, start: i64, logged: i64, unit: UnitOfWork | None
+) -> i64:
+    """Append a put of a persistent message on a shared queue; `logged` is its number outside units, else 0."""
+    properties = entry.properties
+    head = shared_put_head(
+        _join(engine, unit),
+        start,
+        entry.flags,
+        entry.id,
+        queue.structure,
+        queue.name,
+        logged,
+        entry.priority,
+        entry.expiry_ms,
+        len(properties),
+    )
+    return _append(engine, SHARED_PUT, head, entry.md + properties if properties else entry.md, entry.body)
+
+
+def append_shared_get(
+    engine: Engine, queue: Queue, entry_id: bytes, start: i64, unit: UnitOfWork, is_alone: bool
+) -> i64:
+    """Append a get of a persistent message. `is_alone`: it is all that the unit does, which is prepared with it."""
+    flags: i64 = ALONE if is_alone else 0
+    head = shared_get_head(_join(engine, unit), start, flags, entry_id, queue.structure, queue.name)
+    return _append(engine, SHARED_GET, head, b"", b"")
+
+
+def append_cancel(engine: Engine, unit: UnitOfWork | None, logged: i64, entry_id: bytes) -> i64:
+    return _append(engine, CANCEL, cancel_head(_join(engine, unit), logged, entry_id), b"", b"")
+
+
+def append_shared_prepare(engine: Engine, unit: UnitOfWork, start: i64, xid: bytes) -> i64:
+    return _append(engine, SHARED_PREPARE, shared_prepare_head(_join(engine, unit), start, xid), b"", b"")
+
+
+def append_peer_back_out(engine: Engine, unit_id: bytes) -> i64:
+    return _append(engine, PEER_BACK_OUT, unit_id, b"", b"")
+
+
+def append_peer_commit(engine: Engine, unit_id: bytes) -> i64:
+    return _append(engine, PEER_COMMIT, unit_id, b"", b"")
+
+
+def append_member_start(engine: Engine) -> i64:
+    """Append the numbers of the member, from which a restart goes on."""
+    member = engine.member
+    head = member_start_head(member.number, member.start, member.logged, member.facility)
+    member.record_lsn = engine.journal.end_lsn()
+    return _append(engine, MEMBER_START, head, b"", b"")
+
+
+def append_member_joined(engine: Engine, joined: JoinedRecord) -> i64:
+    return _append(engine, MEMBER_JOINED, member_joined(joined), b"", b"")
+
+
+def append_backup_begin(engine: Engine, backup_lsn: i64, begin: BackupBegin) -> i64:
+    return _append(engine, CF_BACKUP_BEGIN, backup_begin(backup_lsn, begin), b"", b"")
+
+
+def append_backup_entries(engine: Engine, backup_lsn: i64, structure: str, entries: list[DumpedEntry]) -> i64:
+    return _append(engine, CF_BACKUP_ENTRIES, backup_entries(backup_lsn, structure, entries), b"", b"")
+
+
+def append_backup_end(engine: Engine, backup_lsn: i64, structure: str, entries: i64) -> i64:
+    return _append(engine, CF_BACKUP_END, backup_end(backup_lsn, structure, entries), b"", b"")
 
 
 # -- definitions -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import final
 
 from ostler.engine.core import Engine
 from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.transmission import IGQ_QUEUE
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
@@ -29,7 +30,9 @@ class Resolved:
 def resolve(engine: Engine, name: str, manager_name: str) -> Resolved:
     """Resolve a queue name. Raises MQError when it cannot be resolved."""
     found = Resolved()
-    if manager_name == "" or manager_name == engine.name:
+    sharing = engine.sharing
+    is_group: bool = sharing is not None and manager_name == sharing.group  # any member will do, so this one does
+    if manager_name == "" or manager_name == engine.name or is_group:
         _resolve_local(engine, name, found, 0)
     else:
         _resolve_at_manager(engine, name, manager_name, found)
@@ -110,6 +113,10 @@ def _resolve_route(engine: Engine, name: str, manager_name: str, transmission_na
     found.manager_name = manager_name
     found.remote_queue = name
     found.remote_manager = manager_name
+    intra_group = _intra_group_queue(engine, manager_name)
+    if intra_group is not None:
+        found.queue = intra_group
+        return
     if transmission_name:
         found.queue = _transmission_queue(
             engine, transmission_name, mq.MQRC_UNKNOWN_XMIT_Q, mq.MQRC_XMIT_Q_TYPE_ERROR, mq.MQRC_XMIT_Q_USAGE_ERROR
@@ -133,6 +140,15 @@ def _resolve_route(engine: Engine, name: str, manager_name: str, transmission_na
         mq.MQRC_UNKNOWN_REMOTE_Q_MGR,
         f"No transmission queue leads to {manager_name}, and there is no default transmission queue.",
     )
+
+
+def _intra_group_queue(engine: Engine, manager_name: str) -> Queue | None:
+    """Return the transmission queue of the queue-sharing group if IGQ(ENABLED) leads there, or None."""
+    sharing = engine.sharing
+    if sharing is None or not engine.has_intra_group_queuing or manager_name not in sharing.manager_names:
+        return None
+    queue = engine.queues.get(IGQ_QUEUE)
+    return queue if queue is not None and queue.is_shared and queue.is_transmission else None
 
 
 def _transmission_queue(engine: Engine, name: str, unknown: int, wrong_type: int, wrong_usage: int) -> Queue:

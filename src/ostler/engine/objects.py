@@ -10,6 +10,7 @@ from ostler.engine.events import configuration_events
 from ostler.engine.journal_records import append_clear, append_define, append_delete
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions
+from ostler.engine.pubsub.retained_references import forget_lost
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue
 from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, has_checkpoint_space, refuse_full_disk
@@ -171,18 +172,26 @@ def fail_waiting(engine: Engine, queue: Queue, reason: i64, with_option: i64 = 0
 
 
 def clear(engine: Engine, name: str) -> i64:
-    """CLEAR QLOCAL: remove all messages of a queue that is not open and has no uncommitted messages."""
+    """CLEAR QLOCAL: remove all messages of a private queue that is not open and has no uncommitted messages."""
+    queue = clearable_queue(engine, name)
+    if queue.is_shared:
+        raise MQError(mq.MQRC_ENVIRONMENT_ERROR, f"The queue {name} is shared: CLEAR QLOCAL clears it.")
+    lsn: i64 = append_clear(engine, queue)
+    cleared: i64 = apply.clear(engine, queue)
+    if queue.keeps_retained:
+        forget_lost(engine)
+    queue.counters.purged += cleared
+    engine.counters.purged += cleared
+    return lsn
+
+
+def clearable_queue(engine: Engine, name: str) -> Queue:
+    """Return a local queue that may be cleared, as far as this queue manager knows. Raises MQError."""
     queue = engine.queues.get(name)
     if queue is None:
         raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
     _check_free(queue)
-    lsn: i64 = append_clear(engine, queue)
-    cleared: i64 = apply.clear(engine, queue)
-    if queue.keeps_retained:
-        engine.topics.forget_retained()
-    queue.counters.purged += cleared
-    engine.counters.purged += cleared
-    return lsn
+    return queue
 
 
 def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = "") -> Queue:

@@ -21,7 +21,10 @@ from ostler.engine.pubsub.open_topic import close_topic, open_topic
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.slots import LOCKED, NONE
+from ostler.engine.shared.browse_locks import release
+from ostler.engine.shared.opens import SharedOpen, begin_open, check_open, end_open
 from ostler.engine.syncpoint import serve_returned
+from ostler.engine.task import EngineTask
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import INQ
@@ -54,6 +57,7 @@ class OpenRequest:
         self.selection: str = ""
         self.topic_string: str = ""  # ObjectString, of a topic
         self.may_make_queue = True  # by naming a model queue
+        self.is_for_put1 = False  # the coupling facility does not count it as open
 
 
 def open_object(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
@@ -160,7 +164,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     alias = engine.of_type(ObjectType.QALIAS).get(request.name)
     if alias is not None and alias.attributes.get("TARGTYPE") == mq.MQOT_TOPIC:
         return _open_topic_alias(engine, connection, request, alias, user)
-    found = resolve(engine, request.name, request.manager_name)
+    found = _resolve(engine, request)
     if found.model is not None and not (request.may_make_queue and request.manager_name in ("", engine.name)):
         raise MQError(mq.MQRC_Q_TYPE_ERROR, f"{request.name} is a model queue; only MQOPEN here makes a queue of it.")
     authority.check_queue(engine, connection, user, request.name, request.manager_name, request.options, found)
@@ -175,6 +179,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     handle = _new_handle(connection, QUEUE, queue.name, request.options)
     try:
         _check_fit(engine, queue, found, request)
+        sharing = check_open(engine, queue) if queue.is_shared else None
         if request.selection:
             handle.selector = engine.compile_selector(request.selection)
         _claim_input(queue, handle, request.options)
@@ -184,7 +189,31 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
         raise
     handle.created_dynamic = is_created
     _fill_queue_handle(engine, connection, handle, queue, found)
+    if sharing is not None and not request.is_for_put1:
+        begin_open(engine, sharing, queue, handle)
     return handle
+
+
+def _resolve(engine: Engine, request: OpenRequest) -> Resolved:
+    try:
+        return resolve(engine, request.name, request.manager_name)
+    except MQError as refusal:
+        sharing = engine.sharing
+        if refusal.reason == mq.MQRC_UNKNOWN_OBJECT_NAME and sharing is not None and not sharing.knows_definitions:
+            raise MQError(
+                mq.MQRC_DB2_NOT_AVAILABLE,
+                f"{request.name} is not known here, and the shared repository of {sharing.group} cannot be asked now.",
+            ) from None
+        raise
+
+
+def complete_open(engine: Engine, connection: Connection, handle: Handle) -> None:
+    """End the MQOPEN of a shared queue, whose task is done. Raises MQError when it is refused; the handle is closed."""
+    opening = handle.opening
+    handle.opening = None
+    if isinstance(opening, SharedOpen) and opening.reason != 0:
+        close_object(engine, connection, handle, 0)
+        raise MQError(opening.reason, f"The queue {handle.name} cannot be opened in this queue-sharing group now.")
 
 
 def _open_topic_alias(
@@ -362,11 +391,14 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
                 raise
     reason: i64 = mq.MQRC_NONE
     lsn: i64 = 0
+    task: EngineTask | None = None
     if handle.topic is not None:
         close_topic(engine, handle.topic)
     if queue is not None:
         reason = groups.close_reason(handle)
         _leave_queue(engine, queue, handle)
+        if handle.shared_options != 0:
+            task = end_open(engine, queue, handle)
     connection.handles.pop(handle.number, None)
     if queue is not None and handle.for_output and (queue.outputs == 0 or not _has_open_for_output(connection, queue)):
         queue.output_applications -= 1
@@ -379,7 +411,9 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
             deleted_lsn: i64 = delete_queue(engine, queue)
             if options & 3:
                 lsn = deleted_lsn  # the application has asked for it
-    return CloseOutcome(reason, lsn)
+    outcome = CloseOutcome(reason, lsn)
+    outcome.task = task
+    return outcome
 
 
 def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
@@ -402,6 +436,8 @@ def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
         queue.handles.remove(handle)
     _fail_waiting(engine, handle, mq.MQRC_CONNECTION_STOPPING)
     unlock(engine, queue, handle)
+    if handle.locked_entry:
+        release(engine, queue, handle)
     if handle.for_browse and handle in queue.browsers:
         queue.browsers.remove(handle)
     if handle.for_output:

@@ -27,16 +27,18 @@ class PutOutcome:
         self.resolved_names: bytes = b""  # of the queue and its queue manager, for MQPUT1
         # It was refused for lack of log space: make room in the log and call again.
         self.wants_log_space: bool = False
+        # Of a put on a shared queue, which has no descriptor until it is done.
+        self.task: EngineTask | None = None
 
     def has_failed(self) -> bool:
         """Return True if nothing was put. The reason alone does not tell: MQRC_INCOMPLETE_GROUP may be a warning."""
         return len(self.md) == 0
 
     def check(self) -> None:
-        """Raise MQError if nothing was put: LogFull for lack of log space."""
+        """Raise MQError if nothing was put: LogFull for lack of log space. A task must be done first."""
         if self.wants_log_space:
             raise LogFull()
-        if self.has_failed():
+        if self.has_failed() and (self.task is None or self.task.is_done):
             raise MQError(self.reason)
 
 
@@ -67,6 +69,7 @@ class CloseOutcome:
     def __init__(self, reason: i64 = 0, after_lsn: i64 = 0) -> None:
         self.reason: i64 = reason
         self.after_lsn: i64 = after_lsn
+        self.task: EngineTask | None = None
 
 
 @final

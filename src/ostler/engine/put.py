@@ -32,6 +32,7 @@ from ostler.engine.put_descriptor import (
 from ostler.engine.queue.delivery import check_admission, deliver, send_own_messages
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.transmission import HEADERS_BYTES, transmission_message
+from ostler.engine.shared.puts import PutVerb, put_shared
 from ostler.engine.statistics import count_put, count_put1
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
@@ -123,6 +124,13 @@ def _put(
     if priority > PRIORITY_MAX:
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
     stored = stored_descriptor(engine, handle, md, options, resolved, context)
+    if queue.is_shared:
+        verb = PutVerb(connection, handle, outcome)
+        verb.stored = stored
+        verb.options = options
+        verb.warning = warning
+        verb.is_synchronous = _is_synchronous(handle, queue, options)
+        return put_shared(engine, queue, verb, md, properties, body, unit)
     if groups.is_plain(handle, md, options):
         reason = _put_on_queue(engine, handle, queue, stored, options, properties, body, unit, outcome)
     else:
@@ -294,12 +302,14 @@ def put1(
         opening |= mq.MQPMO_FAIL_IF_QUIESCING
     request.options = opening
     request.may_make_queue = False
+    request.is_for_put1 = True
     handle = open_object(engine, connection, request)
     try:
         handle.is_put1 = True
         outcome = put(engine, connection, handle, md, options, properties, body, source, publish_level)
         outcome.resolved_names = handle.resolved_names
-        count_put1(engine, connection, handle, outcome)
+        if outcome.task is None:
+            count_put1(engine, connection, handle, outcome)
         return outcome
     finally:
         close_object(engine, connection, handle, 0)

@@ -21,9 +21,9 @@ from ostler.engine.queue.reads import AHEAD_MESSAGES
 from ostler.engine.queue.retrieval import try_satisfy
 from ostler.engine.queue.slots import GROUPED
 from ostler.engine.task import EngineTask
-from ostler.engine.unit_of_work import ACTIVE, Entry, UnitOfWork
+from ostler.engine.unit_of_work import ACTIVE, PREPARED, Entry, UnitOfWork
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.errors import InvariantFailed, MQError
 
 # Larger units are ended in slices, if whoever ends them can wait.
 ENTRIES_AT_ONCE: Final = 500
@@ -46,12 +46,20 @@ def commit(engine: Engine, connection: Connection, may_pause: bool = False) -> U
         connection.counters.commits_failed += 1
         engine.counters.commits_failed += 1
         return UnitOutcome(mq.MQRC_BACKED_OUT)
-    return commit_in_slices(engine, unit) if may_pause else UnitOutcome(0, commit_unit(engine, unit))
+    return commit_in_slices(engine, unit) if may_pause else commit_work(engine, unit)
+
+
+def commit_work(engine: Engine, unit: UnitOfWork) -> UnitOutcome:
+    """Commit a unit. One with messages on shared queues is committed when the task of the outcome is done."""
+    shared = unit.shared
+    return UnitOutcome(0, commit_unit(engine, unit)) if shared is None else shared.commit()
 
 
 def commit_in_slices(engine: Engine, unit: UnitOfWork) -> UnitOutcome:
-    """Commit a unit, a large one in slices: the outcome has the task to wait for."""
-    if len(unit.entries) > ENTRIES_AT_ONCE and not unit.is_retaining:
+    """Commit a unit, one that is large or needs messages read in slices: the outcome has the task to wait for."""
+    if unit.shared is not None:
+        return unit.shared.commit()
+    if not unit.is_retaining and _takes_long(engine, unit, True):
         lsn: i64 = _record_commit(engine, unit)
         return UnitOutcome(0, lsn, begin_end(engine, unit, lsn, True))
     return UnitOutcome(0, commit_unit(engine, unit))
@@ -81,12 +89,24 @@ def back_out(engine: Engine, connection: Connection, may_pause: bool = False) ->
 
 
 def back_out_in_slices(engine: Engine, unit: UnitOfWork) -> EngineTask | None:
-    """Back out a unit, a large one in slices: the task is returned. None: it is done."""
-    if len(unit.entries) > ENTRIES_AT_ONCE:
+    """Back out a unit, as with `commit_in_slices`: the task is returned. None: it is done."""
+    if _takes_long(engine, unit, False):
         _record_back_out(engine, unit)
         return begin_end(engine, unit, 0, False)
     back_out_unit(engine, unit)
-    return None
+    return unit.shared.end_task if unit.shared is not None else None
+
+
+def _takes_long(engine: Engine, unit: UnitOfWork, is_commit: bool) -> bool:
+    """Return True when the end of a unit has many entries, or looks at messages that are to be read first."""
+    if len(unit.entries) > ENTRIES_AT_ONCE:
+        return True
+    if engine.reads.has_reader:
+        for entry in unit.entries:
+            queue = entry.queue
+            if not queue.deleted and _needs_message(queue, entry, is_commit) and not queue.is_loaded(entry.slot):
+                return True
+    return False
 
 
 def _hardens_backout_counts(unit: UnitOfWork) -> bool:
@@ -102,7 +122,14 @@ def _end_group_units(connection: Connection, committed: bool) -> None:
 
 
 def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
-    """Commit a unit: its puts become available. Returns the LSN of its commit record."""
+    """Commit a unit: its puts become available. Returns the LSN of its commit record.
+
+    The shared part of a unit, if it has one, is committed already: see `commit_work`.
+    """
+    if unit.shared is not None and not unit.shared.is_decided:
+        raise InvariantFailed(
+            f"Unit of work {unit.number} has messages on shared queues, and is committed without them"
+        )
     lsn: i64 = _record_commit(engine, unit)
     for entry in unit.entries:
         _commit_entry(engine, unit, entry, lsn)
@@ -168,8 +195,12 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
 
 def _record_back_out(engine: Engine, unit: UnitOfWork) -> None:
     """Append the record of a back-out, and end the unit. Its entries are to be backed out."""
+    lsn: i64 = 0
     if unit.first_lsn >= 0:
-        append_back_out(engine, unit)
+        lsn = append_back_out(engine, unit)
+    if unit.shared is not None:
+        # When the unit may be prepared durably, nobody may see the back-out before it is durable, too.
+        unit.shared.on_back_out(lsn if unit.state == PREPARED else 0)
     apply.end_unit(engine, unit)
 
 
@@ -330,10 +361,21 @@ def _needs_message(queue: Queue, entry: Entry, is_commit: bool) -> bool:
 
 
 def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
-    """Prepare a unit (first phase). From now on only its coordinator ends it, also after a restart."""
+    """Prepare a unit (first phase). From now on only its coordinator ends it, also after a restart.
+
+    It must have no messages on shared queues: see `prepare_work`.
+    """
+    if unit.shared is not None:
+        raise InvariantFailed(f"Unit of work {unit.number} has messages on shared queues, and is prepared without them")
     lsn: i64 = append_prepare(engine, unit, xid)
     apply.prepare(unit, xid)
     return lsn
+
+
+def prepare_work(engine: Engine, unit: UnitOfWork, xid: bytes) -> UnitOutcome:
+    """Prepare a unit. One with messages on shared queues is prepared when the task of the outcome is done."""
+    shared = unit.shared
+    return UnitOutcome(0, prepare(engine, unit, xid)) if shared is None else shared.prepare(xid)
 
 
 def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
+
+from ostler.engine.outcomes import PutOutcome, UnitOutcome
+from ostler.engine.task import EngineTask
 
 if TYPE_CHECKING:
     from ostler.engine.queue.queue import Queue
@@ -28,6 +32,31 @@ class Entry:
         self.is_persistent = is_persistent
 
 
+class SharedPart(metaclass=ABCMeta):
+    """The messages of a unit that are on shared queues. The coupling facility decides on the unit (`shared.units`)."""
+
+    def __init__(self) -> None:
+        self.operations: i64 = 0  # that the facility has
+        self.is_decided = False  # by the facility
+        self.end_task: EngineTask | None = None  # of an end that is under way, and that somebody may wait for
+
+    @abstractmethod
+    def commit(self) -> UnitOutcome:
+        """Have the facility decide. The rest of the unit follows its decision, and then the task is done."""
+
+    @abstractmethod
+    def commit_put(self, outcome: PutOutcome) -> None:
+        """Commit a unit of the queue manager itself, which one put has made. `outcome` gets the task to wait for."""
+
+    @abstractmethod
+    def prepare(self, xid: bytes) -> UnitOutcome:
+        """Prepare the unit here and in the facility, for a coordinator."""
+
+    @abstractmethod
+    def on_back_out(self, lsn: i64) -> None:
+        """Have the facility back out, when the journal is durable up to `lsn`. The rest is backed out now."""
+
+
 @final
 class UnitOfWork:
     def __init__(self, number: i64) -> None:
@@ -43,6 +72,9 @@ class UnitOfWork:
         self.topics: dict[int, str] = _NO_TOPICS  # those of its retained publications, by sequence number
         # Damaged queues that it has messages on, found at a restart. Only the journal has these messages.
         self.missing_queues: list[int] = []
+        self.shared: SharedPart | None = None
+        # Number of the start of the queue manager in the facility's identifier of the unit, found at a restart.
+        self.shared_start: i64 = 0
 
     def has(self, queue: Queue, seq: i64) -> bool:
         """Return True when a message is among its puts and gets."""

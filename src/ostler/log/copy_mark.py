@@ -41,8 +41,6 @@ class CopyMark:
         """The latest life that this copy ever had, void or not."""
         self.promised_term: i64 = 0
         """Nothing of this term or an older one is acknowledged any more."""
-        self.starts: i64 = 0
-        """The number of starts of the copy."""
         self.is_catching_up: bool = False
         """Blocks behind `acknowledged_lsn` were written without a force between them: what they say about each other is
         not true yet."""
@@ -55,7 +53,7 @@ class CopyMark:
             sequence,
             self.acknowledged_lsn,
             self.promised_term,
-            self.starts,
+            0,  # older releases count the starts of the copy here
             self.epoch,
             self.highest_epoch,
             1 if self.is_catching_up else 0,
@@ -93,7 +91,7 @@ class CopyMark:
         if fields[0] != self._identity or fields[1] <= self._sequence:
             return
         self._sequence, self.acknowledged_lsn, self.promised_term = fields[1], fields[2], fields[3]
-        self.starts, self.epoch, self.highest_epoch = fields[4], fields[5], fields[6]
+        self.epoch, self.highest_epoch = fields[5], fields[6]
         self.is_catching_up = fields[7] == 1
 
     def was_written(self) -> bool:

@@ -327,7 +327,7 @@ class FollowerLog:
         assert life.epoch > self.mark.highest_epoch
         self._begin(list(self.lives), life, life.start_lsn)
         files = self._files
-        self.writer.is_follower = False
+        self.writer.begin_leading()
         report = RestartReport(
             restart_lsn=self.writer.restart_lsn,
             end_lsn=self.writer.position,
@@ -374,7 +374,6 @@ def follow(restartable: RestartableLog, visitor: LogVisitor, keep_extents: int, 
         create_lives(disk, directory, state.identity, lives)
     elif not has_lives(disk, directory):
         create_lives(disk, directory, state.identity, lives)
-    mark.starts += 1
     mark.acknowledged_lsn, mark.epoch = report.end_lsn, state.epoch
     mark.highest_epoch = max(mark.highest_epoch, state.epoch)
     mark.is_catching_up = mark.highest_epoch > state.epoch

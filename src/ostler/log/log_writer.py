@@ -91,6 +91,7 @@ class LogWriter:
         """So many extents before the current one are kept for copies that are behind."""
         self.is_follower: bool = False
         """Another copy leads: it says what the group LSN is, and how many extents there are is up to the disk only."""
+        self._granted_extents: i64 = 0  # those before this one may exist, whatever the settings allow
         self.restart_lsn: i64 = control.state.restart_lsn
         self.restart_extent: i64 = shape.extent_of(control.state.restart_lsn)
         self.checkpoint_lsn: i64 = control.state.checkpoint_lsn
@@ -173,9 +174,23 @@ class LogWriter:
             self._page_copy.close()
             self._page_copy = open_page_copy(disk, active, self._shape, lsn)
 
+    def begin_leading(self) -> None:
+        """Write a log of one's own, behind the blocks of other leaders.
+
+        A follower's log grows with its leader's, and may be longer than the settings allow. A checkpoint frees it, but
+        needs some log first: there is as much as a new log has.
+        """
+        self.is_follower = False
+        self._granted_extents = self._shape.extent_of(self.position) + 1 + self._primary_files
+        self._publish_reach()
+
+    def _extents_end(self) -> i64:
+        """Return the first extent that may not exist."""
+        return max(self.restart_extent + self._capacity_extents, self._granted_extents)
+
     def _allocate_through(self, extent: i64) -> None:
         while self._store.last < extent:
-            is_over: bool = self._store.last + 1 >= self.restart_extent + self._capacity_extents
+            is_over: bool = self._store.last + 1 >= self._extents_end()
             if is_over and not self.is_follower:
                 raise LogSpace("The log is full: all primary and secondary extents are needed for restart.")
             self._store.allocate()
@@ -191,6 +206,14 @@ class LogWriter:
         self._control.write()
         self._noted_extent = state.last_extent
         self.control_sequence = state.sequence
+
+    def identity(self) -> bytes:
+        """Return the identity of the log, which all its copies have."""
+        return self._control.state.identity
+
+    def epoch(self) -> int:
+        """Return the life of the log that is written."""
+        return self._control.state.epoch
 
     def has_new_end(self) -> bool:
         """Return True when the log is durable beyond the end that both notes record."""
@@ -252,13 +275,13 @@ class LogWriter:
             half_full = start + (self.reachable_end - start) // 2
         if wanted == last and self.forced_lsn > half_full:
             wanted = last + 1
-        return min(wanted, self.restart_extent + self._capacity_extents - 1)
+        return min(wanted, self._extents_end() - 1)
 
     def _publish_reach(self) -> None:
         store = self._store
         obtainable = store.last + 1 + len(store.spare) + store.allocatable_for_certain()
         # Existing extents count even when the settings now allow fewer.
-        reach = max(store.last + 1, min(obtainable, self.restart_extent + self._capacity_extents))
+        reach = max(store.last + 1, min(obtainable, self._extents_end()))
         self.reachable_end = self._shape.start_of(reach)
         self.allocated_extents = store.last - store.first + 1 + len(store.spare)
         self.reusable_extents = len(store.spare)

@@ -207,6 +207,8 @@ class RestartableLog:
             seek(cursor, state.restart_lsn)
             start = cursor.position
             applier.position = start
+            # The log of a base begins with an extent; enough copies had what lies before the restart LSN.
+            state.durable_lsn = max(state.durable_lsn, min(files_lsn, start))
             while cursor.advance():
                 # A file may speak of an LSN in the middle of a block: enough copies had all of that block.
                 if cursor.lsn < files_lsn:

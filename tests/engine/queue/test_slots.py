@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.searching import examples
 
 from ostler.engine.message.message import MD_BYTES, Message
-from ostler.engine.queue.slots import AVAILABLE, NONE, PRIORITY_SHIFT, Slots
+from ostler.engine.queue.slots import AVAILABLE, NONE, PERSISTENT, PRIORITY_SHIFT, Slots
 from ostler.model.structures.md import MD_DEFAULT
 
 MD = MD_DEFAULT.ljust(MD_BYTES, b"\0")
@@ -74,3 +74,43 @@ def test_a_unit_of_work_far_from_the_ends_costs_what_it_spans() -> None:
         assert delivered(slots) == list(range(6_000))
         # Both lists, each found from the one before; from the end it would be millions.
         assert slots.steps - before < 20_000
+
+
+# -- growing -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_identifiers_grows_by_one_bucket_at_a_time() -> None:
+    slots = Slots()
+    index = slots.by_correlation_id
+    hashes = [(number * 0x9E3779B97F4A7C15 & 0x7FFFFFFFFFFFFFFF) % 977 + 1 for number in range(5_000)]
+    expected: dict[int, list[int]] = {}
+    for seq, hashed in enumerate(hashes, 1):
+        before = index.buckets()
+        slot = slots.take_stored(seq, AVAILABLE, 0, hashed, 0, 8)
+        slots.link_last(slot)
+        expected.setdefault(hashed, []).append(seq)
+        assert index.buckets() - before in (0, 1)
+    assert index.buckets() == len(hashes)
+    for hashed, seqs in expected.items():
+        assert chain(slots, hashed) == seqs
+    for seqs in expected.values():
+        for seq in seqs[::2]:
+            slots.unlink(seq - 1)
+    for hashed, seqs in expected.items():
+        assert chain(slots, hashed) == seqs[1::2]
+
+
+def test_columns_keep_their_contents_when_they_grow() -> None:
+    slots = Slots()
+    count = 140_000  # all columns have had a turn
+    for seq in range(1, count + 1):
+        slots.take_stored(seq, AVAILABLE | PERSISTENT, seq * 3, seq * 5, seq * 7, seq * 8)
+    for slot in (0, 1, 65_535, 65_536, 98_304, 131_071, count - 1):
+        seq = slot + 1
+        assert slots.seqs[slot] == seq
+        assert slots.flags[slot] == AVAILABLE | PERSISTENT
+        assert slots.by_message_id.hashes[slot] == seq * 3
+        assert slots.by_correlation_id.hashes[slot] == seq * 5
+        assert slots.expiries[slot] == seq * 7
+        assert slots.extents[slot] == seq * 8
+    assert len(slots.nexts) == len(slots.previous) == len(slots.resident) == count

@@ -63,3 +63,15 @@ def test_gets_are_still_in_doubt_after_several_restarts() -> None:
         assert world.bodies("Q") == []
     world.acknowledge(world.resolve(in_doubt(world), False))
     assert world.bodies("Q") == [b"one", b"two"]
+
+
+def test_the_first_record_behind_a_checkpoint_may_be_that_of_a_unit() -> None:
+    """The log is needed from there on, and not from its very beginning."""
+    world = with_prepared_gets()
+    for _ in range(2):
+        world.checkpoint()  # the unit is written again, and nothing else
+    restart_lsn = world.log.writer.restart_lsn
+    assert restart_lsn == in_doubt(world).first_lsn > 0
+    world.kill()
+    world.restart()
+    assert in_doubt(world).first_lsn == restart_lsn

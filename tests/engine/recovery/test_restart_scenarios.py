@@ -8,6 +8,8 @@ from tests.world.world import World, damage
 from ostler.engine.connection import Connection
 from ostler.engine.core import JOURNAL_MARGIN_BYTES
 from ostler.engine.handle import Handle
+from ostler.engine.queue.slots import AVAILABLE
+from ostler.engine.recovery.checkpoint import Checkpoint
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.log import LogSettings, LogType
 from ostler.model.constants import (
@@ -527,3 +529,39 @@ def test_a_rebuilt_queue_gives_prepared_units_their_messages_once(is_committed: 
     assert world.bodies("Q") == ([b"put"] if is_committed else [b"got"])
     again = world.get(application.connection, world.open(application.connection, "Q", MQOO_INPUT_SHARED))
     assert int.from_bytes(again.md[96:100], "little") == (0 if is_committed else 1)
+
+
+def test_a_snapshot_in_slices_has_the_queue_of_the_moment_it_began() -> None:
+    """Its first two slots are copied when it begins. What changes in the others before they are copied is saved."""
+    world = World.create()
+    world.define_queue("Q")
+    here, other = Application(world, "Q"), Application(world, "Q")
+    for number in range(8):
+        here.put(b"%d" % number)
+    other.put(b"uncommitted", syncpoint=True)
+    step_until(world, "captured Q")
+    assert here.get() == b"0"  # copied already
+    for number in range(1, 6):
+        assert here.get() == b"%d" % number
+    here.put(b"in a slot of those")
+    other.commit()
+    assert other.get(MQGMO_SYNCPOINT) == b"6"
+    world.back_out(other.connection)
+    world.finish_checkpoint()
+    expected = [(message.body, message.md[16:20]) for message in world.messages("Q")]
+    killed_and_restarted(world)
+    assert [(message.body, message.md[16:20]) for message in world.messages("Q")] == expected
+    assert [body for body, _ in expected] == [b"6", b"7", b"uncommitted", b"in a slot of those"]
+
+
+def test_a_snapshot_that_is_given_up_keeps_no_rows() -> None:
+    world = World.create()
+    queue = world.define_queue("Q")
+    here = Application(world, "Q")
+    for number in range(8):
+        here.put(b"%d" % number)
+    taken = Checkpoint(world.engine, False)
+    assert taken.begin_queue(queue.queue_id) is not None
+    taken.abandon()
+    queue.slots.set_state(7, AVAILABLE)
+    assert queue.slots.advance_capture(8) == {}

@@ -133,6 +133,9 @@ def _has_trigger_priority(queue: Queue, priority: i64) -> bool:
 
 def _count_available(queue: Queue, limit: i64) -> i64:
     """Return the number of committed messages that reach TRIGMPRI, up to `limit`."""
+    if queue.is_shared:
+        waiting: i64 = queue.depth - queue.uncommitted  # as last heard; priorities are not known
+        return waiting if waiting < limit else limit
     slots = queue.slots
     if queue.is_fifo or queue.trigger_priority == 0:
         available: i64 = slots.count - queue.uncommitted

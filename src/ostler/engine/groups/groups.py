@@ -61,7 +61,7 @@ def validate_get(request: GetRequest) -> i64:
 
 def _cursor_reason(handle: Handle) -> i64:
     queue = handle.queue
-    if queue is None or handle.cursor == NONE or queue.slots.state(handle.cursor) != AVAILABLE:
+    if queue is None or queue.is_shared or handle.cursor == NONE or queue.slots.state(handle.cursor) != AVAILABLE:
         return 0
     if not queue.slots.flags[handle.cursor] & GROUPED or read_i32(queue.load(handle.cursor).md, OFFSET_AT) == 0:
         return 0

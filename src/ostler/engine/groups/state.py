@@ -42,6 +42,7 @@ class GroupState:
         self.start_slot: i64 = -1
         self.start_seq: i64 = 0
         self.start_priority: i64 = 0
+        self.start_key: i64 = -1  # on a shared queue
         # Reason why the segments that answer the current get are not the whole message.
         self.join_reason: i64 = 0
 

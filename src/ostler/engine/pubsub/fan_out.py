@@ -35,6 +35,7 @@ from ostler.engine.queue.transmission import HEADERS_BYTES
 from ostler.engine.recovery.checkpoint_reserve import MESSAGE_BYTES, QUEUE_BYTES
 from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, refuse_full_disk
 from ostler.engine.selectors.selector import Selector
+from ostler.engine.unit_of_work import SharedPart
 from ostler.model import constants as mq
 
 _IDENTITY_END: Final = CONTEXT_AT + IDENTITY_BYTES
@@ -115,6 +116,7 @@ class FanOutPlan:
         self.reason: i64 = 0
         self.own_bytes: i64 = 0  # properties and data that copies do not share with the publication
         self.dead_letter_queue: Queue | None = None  # of copies that go there
+        self.shared: SharedPart | None = None  # of the unit that the copies are in, which is to be committed
         self._counts: dict[int, int] | None = None  # of planned copies by queue id, once a queue is nearly full
         self._source: PropertySource | None = None
         self._answers: dict[str, bool] | None = None  # results of selectors, by selector text
@@ -241,7 +243,7 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
     reason = check_admission(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
     if reason != 0:
         return reason
-    if not plan.has_room(queue):
+    if not plan.has_room(queue) and not queue.is_shared:
         return mq.MQRC_Q_FULL
     # A temporary dynamic queue does not survive a restart, so its messages are never persistent.
     persistence: i64 = 1 if plan.is_persistent and not queue.is_temporary else 0
@@ -255,7 +257,7 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
     if style > mq.MQPSPROP_NONE and style != mq.MQPSPROP_MSGPROP:
         md, body = publication_headers.with_header(md, plan.body, plan.block, subscription, is_retained)
         plan.add_separate(SeparateCopy(subscription, queue, md, own, body), queue, len(own) + len(body))
-    elif is_remote:
+    elif is_remote or queue.is_shared:
         plan.add_separate(SeparateCopy(subscription, queue, md, own, plan.body), queue, len(own) + len(plan.body))
     else:
         plan.add_copy(Copy(queue, md, own), subscription)

@@ -11,17 +11,20 @@ from ostler.engine.journal_records import append_publication
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message
 from ostler.engine.pubsub.fan_out import FanOutPlan, SeparateCopy
 from ostler.engine.pubsub.publish_record import Copy
-from ostler.engine.queue.delivery import deliver, enqueue, put_on_dead_letter_queue
+from ostler.engine.queue.delivery import deliver_anywhere, enqueue, put_on_dead_letter_queue
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import PERSISTENT
-from ostler.engine.queue.transmission import transmission_message
+from ostler.engine.queue.transmission import address_intra_group, transmission_message
 from ostler.engine.statistics import count_copies
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 
 
 def deliver_plan(engine: Engine, plan: FanOutPlan, retaining: Queue | None, unit: UnitOfWork | None) -> i64:
-    """Deliver all copies, and one to `retaining`, the queue of retained publications. Returns the LSN to wait for."""
+    """Deliver all copies, and one to `retaining`, the queue of retained publications. Returns the LSN to wait for.
+
+    With copies on shared queues `plan.shared` is the part of a unit that the caller must commit.
+    """
     own: UnitOfWork | None = unit
     if own is None and (retaining is not None or plan.separate):
         own = engine.new_unit_of_work()  # several records: a unit of work makes them atomic
@@ -35,6 +38,9 @@ def deliver_plan(engine: Engine, plan: FanOutPlan, retaining: Queue | None, unit
     for item in plan.separate:
         _deliver_separate(engine, item, own)
     if unit is None and own is not None:
+        if own.shared is not None:
+            plan.shared = own.shared
+            return 0
         return commit_unit(engine, own)
     return lsn if unit is None else 0
 
@@ -92,8 +98,9 @@ def _deliver_separate(engine: Engine, item: SeparateCopy, unit: UnitOfWork | Non
     if subscription.remote_manager:
         manager = subscription.remote_manager
         md, body = transmission_message(engine, subscription.remote_queue, manager, md, properties, body)
+        md = address_intra_group(queue.name, manager, md)
         properties = b""
-    deliver(engine, queue, md, properties, body, unit)
+    deliver_anywhere(engine, queue, md, properties, body, unit)
     count_copies(engine, 1, 1 if read_i32_le(item.md, PERSISTENCE_AT) == 1 else 0, len(item.body))
     subscription.delivered += 1
     subscription.delivered_ms = engine.wall_ms()

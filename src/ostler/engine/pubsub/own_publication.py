@@ -7,6 +7,7 @@ from typing import Final
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST
 from ostler.engine.core import RUNNING, Engine
 from ostler.engine.events.reports import own_descriptor
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies
 from ostler.engine.pubsub.fan_out_delivery import deliver_plan
@@ -43,6 +44,8 @@ def publish_own(engine: Engine, topic: str, format: bytes, body: bytes, retains:
         if retaining is None:
             return False
     deliver_plan(engine, plan, retaining, None)
+    if plan.shared is not None:
+        plan.shared.commit_put(PutOutcome())
     return True
 
 

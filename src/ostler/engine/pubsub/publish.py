@@ -28,10 +28,10 @@ from ostler.engine.message.message import (
     patch_i32,
 )
 from ostler.engine.outcomes import PutOutcome
-from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies
 from ostler.engine.pubsub.fan_out_delivery import deliver_plan
 from ostler.engine.pubsub.publication_properties import publication_block
+from ostler.engine.pubsub.retained_references import retained_queue
 from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.put_descriptor import (
     PRIORITY_MAX,
@@ -114,6 +114,8 @@ def publish(
     if lsn != 0 and _is_synchronous(settings, options):
         outcome.after_lsn = lsn
     outcome.md = _returned_descriptor(stored, md, options)
+    if plan.shared is not None:
+        plan.shared.commit_put(outcome)
     opened.published += 1
     opened.published_ms = engine.wall_ms()
     count_put(engine, connection, handle, len(body), is_persistent)
@@ -182,8 +184,10 @@ def _returned_descriptor(stored: bytes, md: bytes, options: i64) -> bytes:
 
 def queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
     """Return the queue of retained publications; None if it cannot take this one."""
-    queue = retained.retained_queue(engine)
-    if queue is None or not queue.put_allowed or check_admission(engine, queue, size_bytes, is_persistent) != 0:
+    queue = retained_queue(engine)
+    if queue is None or queue.is_shared or not queue.put_allowed:
+        return None
+    if check_admission(engine, queue, size_bytes, is_persistent) != 0:
         return None
     return queue
 

@@ -13,15 +13,12 @@ from ostler.engine.core import Engine
 from ostler.engine.journal_records import append_get
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub.publication_properties import topic_in
+from ostler.engine.pubsub.retained_references import is_available, retained_queue
 from ostler.engine.pubsub.topic_tree import RetainedSlot, TopicNode
-from ostler.engine.queue.queue import RETAINED_QUEUE, Queue
+from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
-from ostler.engine.queue.slots import AVAILABLE, NONE, PERSISTENT
+from ostler.engine.queue.slots import NONE, PERSISTENT
 from ostler.engine.unit_of_work import UnitOfWork
-
-
-def retained_queue(engine: Engine) -> Queue | None:
-    return engine.queues.get(RETAINED_QUEUE)
 
 
 def record_committed(engine: Engine, queue: Queue, slot: i64, seq: i64, topic: str) -> None:
@@ -96,7 +93,19 @@ def expiry_at(engine: Engine, node: TopicNode) -> i64:
     """Return the expiry of a node's retained publication in milliseconds; 0 for none."""
     queue = retained_queue(engine)
     retained = node.retained
-    return queue.slots.expiries[retained.slot] if queue is not None and retained is not None else 0
+    if queue is None or retained is None or not is_available(queue, retained):
+        return 0
+    return queue.slots.expiries[retained.slot]
+
+
+def has_publication(engine: Engine, node: TopicNode) -> bool:
+    """Return True when a node has a retained publication that has not expired."""
+    queue = retained_queue(engine)
+    retained = node.retained
+    if queue is None or retained is None or not is_available(queue, retained):
+        return False
+    expiry_ms: i64 = queue.slots.expiries[retained.slot]
+    return expiry_ms == 0 or expiry_ms > engine.now_ms
 
 
 def clear(engine: Engine, topic: str) -> bool:
@@ -124,15 +133,6 @@ def rebuild(engine: Engine) -> None:
         before = _attach(engine, slot_number, seq, topic_in(queue.load(slot_number).properties))
         if before is not None:
             _remove(engine, queue, before)
-
-
-def is_available(queue: Queue, retained: RetainedSlot) -> bool:
-    slot: i64 = retained.slot
-    return (
-        slot < len(queue.slots.resident)
-        and queue.slots.seqs[slot] == retained.seq
-        and queue.slots.state(slot) == AVAILABLE
-    )
 
 
 def _remove(engine: Engine, queue: Queue, retained: RetainedSlot) -> bool:

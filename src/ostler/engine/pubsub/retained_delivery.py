@@ -12,12 +12,13 @@ from ostler.engine.core import JOURNAL_MARGIN_BYTES, LOG_FULL, NO_LIMIT, Engine,
 from ostler.engine.journal_records import append_get
 from ostler.engine.message.message import EXPIRY_AT, Message, patch_i32
 from ostler.engine.objects import define
-from ostler.engine.outcomes import RetainedOutcome
+from ostler.engine.outcomes import PutOutcome, RetainedOutcome
 from ostler.engine.properties.property_control import selector_source
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.end_subscription import end_subscription
 from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copy, plan_dead_letter
 from ostler.engine.pubsub.fan_out_delivery import deliver_plan
+from ostler.engine.pubsub.retained_references import is_available, retained_queue
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_tree import TopicNode
 from ostler.engine.queue.queue import Queue
@@ -57,7 +58,7 @@ def send_retained(engine: Engine, subscription: Subscription) -> RetainedOutcome
     nodes = engine.topics.retained_for(subscription)
     if not nodes:
         return RetainedOutcome()
-    queue = retained.retained_queue(engine)
+    queue = retained_queue(engine)
     if queue is None or queue.damaged or not queue.get_allowed:
         raise _queue_error()
     unit = engine.new_unit_of_work()
@@ -120,7 +121,7 @@ class RetainedDelivery(EngineTask):
         self._slots: vec[i64] = vec[i64]()
         self._seqs: vec[i64] = vec[i64]()
         self._is_withdrawing = False
-        queue = retained.retained_queue(engine)
+        queue = retained_queue(engine)
         if queue is not None:
             self._first_new_seq = queue.next_seq
         if subscription.level <= _LEVEL and engine.topics.retained_count > 0:
@@ -275,13 +276,13 @@ class RetainedDelivery(EngineTask):
     def _load(self, node: TopicNode) -> Message | None:
         """Load a retained publication, and with it those of the next nodes. Raises ReadPending."""
         engine = self._engine
-        queue = retained.retained_queue(engine)
+        queue = retained_queue(engine)
         if queue is None or queue.damaged or not queue.get_allowed:
             self.failure = _queue_error()
             return None
         found = node.retained
         may_defer: bool = engine.reads.is_deferring
-        if found is not None and may_defer and retained.is_available(queue, found) and not queue.is_loaded(found.slot):
+        if found is not None and may_defer and is_available(queue, found) and not queue.is_loaded(found.slot):
             try:
                 queue.load_all(self._slots_ahead(queue, found.slot))
             except (QueueFileDamaged, MQError, MemoryError):
@@ -293,7 +294,7 @@ class RetainedDelivery(EngineTask):
         index: i64 = len(self._nodes) - 2
         while index >= 0 and len(slots) < AHEAD_MESSAGES:
             found = self._nodes[index].retained
-            if found is not None and retained.is_available(queue, found) and not queue.is_loaded(found.slot):
+            if found is not None and is_available(queue, found) and not queue.is_loaded(found.slot):
                 slots.append(found.slot)
             index -= 1
         return slots
@@ -350,5 +351,9 @@ def _send_message(
     if reason == 0:
         reason = check_capacity(engine, plan, _NO_LIMIT)
     if reason == 0:
-        deliver_plan(engine, plan, None, unit)
+        queue = subscription.queue
+        is_shared: bool = queue is not None and queue.is_shared
+        deliver_plan(engine, plan, None, None if is_shared else unit)
+        if plan.shared is not None:
+            plan.shared.commit_put(PutOutcome())
     return reason

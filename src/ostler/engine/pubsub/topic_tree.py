@@ -82,6 +82,7 @@ class TopicTree:
         ] = []  # a heap of time and subscription identifier; may hold stale entries
         self.object_nodes: dict[str, TopicNode] = {}  # nodes of topic objects, by the name of the object
         self.retained_count: i64 = 0
+        self.retained_next_seq: i64 = 1  # for the first message of the queue of retained publications
         self.readers: i64 = 0  # readers that iterate over `nodes`; nodes are not removed meanwhile
         self.by_level = LevelPatterns()
         self.by_character = CharacterPatterns()

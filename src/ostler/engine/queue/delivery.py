@@ -34,7 +34,7 @@ from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.reads import ReadPending
 from ostler.engine.queue.retrieval import fail_request, finish_get, property_control, satisfy, try_satisfy
 from ostler.engine.queue.slots import GROUPED, NONE, PERSISTENT
-from ostler.engine.queue.transmission import transmission_message
+from ostler.engine.queue.transmission import address_intra_group, transmission_message
 from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, reclaim_space, refuse_full_disk
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
@@ -47,7 +47,7 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
 
     Messages beyond the queue's buffers may be written to its file first.
     """
-    if queue.depth >= queue.depth_max:
+    if queue.depth >= queue.depth_max and not queue.is_shared:  # the facility knows the depth of a shared queue
         return mq.MQRC_Q_FULL
     if size_bytes > queue.message_bytes_max:
         return mq.MQRC_MSG_TOO_BIG_FOR_Q
@@ -61,6 +61,8 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
         reason: i64 = _spill(engine, queue)
         if reason != 0:
             return reason
+    if queue.is_shared:
+        return _shared_refusal(engine, queue)
     if is_persistent:
         if queue.is_temporary:
             return mq.MQRC_PERSISTENT_NOT_ALLOWED
@@ -69,6 +71,14 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
         if engine.lacks_log_space(size_bytes + JOURNAL_MARGIN_BYTES):
             return LOG_FULL
     return 0
+
+
+def _shared_refusal(engine: Engine, queue: Queue) -> i64:
+    """Return 0 when messages can be sent to the structure of a shared queue now, or the reason why not."""
+    sharing = engine.sharing
+    if sharing is None or sharing.own_messages is None:
+        return mq.MQRC_CF_NOT_AVAILABLE
+    return sharing.reason(queue.structure) if queue.structure in sharing.structures else 0
 
 
 def _spill(engine: Engine, queue: Queue) -> i64:
@@ -106,6 +116,25 @@ def deliver(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: by
     return lsn if unit is None else 0
 
 
+def deliver_shared(
+    engine: Engine, queue: Queue, md: bytes, properties: bytes, body: bytes, unit: UnitOfWork | None
+) -> None:
+    """Put a message of the queue manager itself on a shared queue. Nobody is told when the facility refuses it."""
+    sharing = engine.sharing
+    if sharing is not None and sharing.own_messages is not None:
+        sharing.own_messages.deliver(queue, md, properties, body, unit)
+
+
+def deliver_anywhere(
+    engine: Engine, queue: Queue, md: bytes, properties: bytes, body: bytes, unit: UnitOfWork | None
+) -> i64:
+    """Put an admitted message on a queue of either kind. Returns the LSN to wait for, or 0."""
+    if queue.is_shared:
+        deliver_shared(engine, queue, md, properties, body, unit)
+        return 0
+    return deliver(engine, queue, md, properties, body, unit)
+
+
 def enqueue(
     engine: Engine, queue: Queue, message: Message, flags: i64, expiry_ms: i64, unit: UnitOfWork | None, lsn: i64
 ) -> None:
@@ -114,7 +143,7 @@ def enqueue(
     is_persistent: bool = flags & PERSISTENT != 0
     message.put_ms = engine.now_ms
     apply.arrive(queue)
-    _count_put(engine, queue, len(message.body), is_persistent)
+    count_arrival(engine, queue, len(message.body), is_persistent)
     if unit is not None:
         apply.put_in_unit(queue, message, flags, expiry_ms, unit, is_persistent)
     else:
@@ -124,7 +153,8 @@ def enqueue(
         send_own_messages(engine, reports.on_arrival(engine, message, queue.name), unit)
 
 
-def _count_put(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> None:
+def count_arrival(engine: Engine, queue: Queue, size_bytes: i64, is_persistent: bool) -> None:
+    """Count a message that came to a queue, whose depth has it already."""
     counters = queue.counters
     counters.puts += 1
     counters.put_bytes += size_bytes
@@ -266,9 +296,9 @@ def _offer_to_groups(engine: Engine, queue: Queue, offer: Offer) -> bool:
         if queue.deleted or not queue.get_allowed or not queue.has_available(slot, offer.seq):
             return True
         source = offer.source
+        if (source is None and engine.work_left <= 0) or not _load_offered(engine, queue, slot):
+            return False
         if source is None:
-            if engine.work_left <= 0 or not _load_offered(engine, queue, slot):
-                return False
             message = load_charged(engine, queue, slot)
             source = selector_source(message.md, message.body, message.properties)
             offer.groups = queue.waiting.candidates(source)
@@ -307,6 +337,7 @@ def _load_offered(engine: Engine, queue: Queue, slot: i64) -> bool:
     if queue.slots.resident[slot] is not None or not reads.has_reader:
         return True
     reads.is_deferring = True
+    reads.tries_cache = True
     try:
         queue.load(slot)
     except ReadPending as pending:
@@ -316,6 +347,7 @@ def _load_offered(engine: Engine, queue: Queue, slot: i64) -> bool:
         return False
     finally:
         reads.is_deferring = False
+        reads.tries_cache = False
     return True
 
 
@@ -425,7 +457,13 @@ def _deliver_own(engine: Engine, item: reports.Outgoing, unit: UnitOfWork | None
     body = item.body
     if found.remote_manager:
         md, body = transmission_message(engine, found.remote_queue, found.remote_manager, md, properties, body)
+        md = address_intra_group(target.name, found.remote_manager, md)
         properties = b""
+    if target.is_shared:
+        # A unit without shared messages may end without asking the coupling facility: the message does not join it.
+        has_shared: bool = unit is not None and unit.shared is not None
+        deliver_shared(engine, target, md, properties, body, unit if has_shared else None)
+        return 0
     reason: i64 = check_admission(engine, target, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
         deliver(engine, target, md, properties, body, unit)
@@ -441,5 +479,7 @@ def put_on_dead_letter_queue(engine: Engine, item: reports.Outgoing, reason: i64
     is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
     if not target.put_allowed or check_admission(engine, target, len(body), is_persistent) != 0:
         return False
-    deliver(engine, target, md, item.properties, body, unit)
+    if target.is_shared and unit is not None and unit.shared is None:
+        unit = None  # the unit may end without asking the coupling facility
+    deliver_anywhere(engine, target, md, item.properties, body, unit)
     return True

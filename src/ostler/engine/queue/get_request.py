@@ -59,6 +59,7 @@ class GetRequest:
         self.is_scanning = False
         self.scan_slot: i64 = NONE
         self.is_reading = False  # the scan goes on when a message has been read
+        self.asking: object = None  # the get from a shared queue that the coupling facility has not answered yet
         self.plain_kind: i64 = BY_SCAN  # `kind` of a request that waits for a read as if it scanned
         self.must_rescan = False  # after this scan, because of a message that came meanwhile
         self.lock_slot_to_release: i64 = NONE  # the browse lock to release when it is done

@@ -21,12 +21,14 @@ from ostler.engine.message.message import (
 from ostler.engine.properties.property_control import selector_source, starts_with_rfh2
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.slots import LOCKED
+from ostler.engine.queue.queue_file import CACHED_READ_BYTES_MAX
+from ostler.engine.queue.slots import LOCKED, extent_length
 from ostler.model import constants as mq
 
-# Costs of examining a message besides its selector, in units of `Engine.work_left`: reading it from the queue's file,
-# reading properties (bytes per unit), removing it when it has expired.
+# Costs of examining a message besides its selector, in units of `Engine.work_left`: reading it from the queue's file
+# (and bytes per unit), reading properties (bytes per unit), removing it when it has expired.
 _READ_COST: Final = 200
+_READ_BYTES_PER_UNIT: Final = 100
 _BYTES_PER_UNIT: Final = 8
 _EXPIRED_COST: Final = 40
 
@@ -65,6 +67,9 @@ def load_charged(engine: Engine, queue: Queue, slot: i64) -> Message:
     """Load the message of a slot, and charge a read from the file to `engine.work_left`."""
     if queue.slots.resident[slot] is None:
         engine.work_left -= _READ_COST
+        if not queue.is_loaded(slot):
+            length: i64 = extent_length(queue.slots.extents[slot])
+            engine.work_left -= min(length, CACHED_READ_BYTES_MAX) // _READ_BYTES_PER_UNIT
     return queue.load(slot)
 
 

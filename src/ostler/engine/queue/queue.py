@@ -50,6 +50,7 @@ LONG_MESSAGE_BYTES: Final = SPILL_BATCH_BYTES
 _LAST_READ_BYTES_MAX: Final = 64 * 1024
 _AHEAD_AGAIN: Final = AHEAD_MESSAGES // 4
 _NO_SLOTS: Final[list[int]] = []
+_NO_MESSAGES: Final[list[Message]] = []
 PRIORITY_HIGHEST: Final = 9
 # Its messages are the retained publications.
 RETAINED_QUEUE: Final = "SYSTEM.RETAINED.PUB.QUEUE"
@@ -125,6 +126,8 @@ class Queue:
         self.exclusive = False
         self.browsers: list[Handle] = []
         self.handles: list[Handle] = []
+        self.group_inputs: i64 = 0  # of a shared queue, as last heard: handles of all members
+        self.group_outputs: i64 = 0
         self.pending_delete = False
         self.keeps_retained: bool = definition.name == RETAINED_QUEUE
         self.is_needed = False  # by running channels, which do not have it open; it must not be deleted
@@ -161,6 +164,11 @@ class Queue:
         self.depth_high: i64 = _integer(a, "QDEPTHHI")
         self.depth_low: i64 = _integer(a, "QDEPTHLO")
         self.is_temporary: bool = _integer(a, "DEFTYPE") == mq.MQQDT_TEMPORARY_DYNAMIC
+        # Its messages are in a structure of the coupling facility: it has no slots and no file here.
+        self.is_shared: bool = _integer(a, "QSGDISP") == mq.MQQSGD_SHARED
+        self.index_type: i64 = _integer(a, "INDXTYPE")
+        structure = a.get("CFSTRUCT", "")
+        self.structure: str = structure if isinstance(structure, str) else ""
         self.is_accounted: bool = _integer(a, "ACCTQ") == mq.MQMON_ON
         self._switch_collection()
 
@@ -328,16 +336,52 @@ class Queue:
         if message is None or message.seq != seq:
             message = self._fetched_message(seq)
             if message is None:
-                if self.reads.is_deferring:
-                    is_ahead: bool = self.reads.is_ahead and self.slots.state(slot) == AVAILABLE
-                    raise ReadPending(self._begin_read([slot], slot if is_ahead else NONE))
-                message = self.file.read(self.slots.extents[slot])
-                self._check_read(message, seq)
+                message = self._read(slot, seq)
             elif self.reads.is_ahead and self.fetched is not None:
                 self._read_ahead(self.fetched, slot)
             self.last_read = message if len(message.body) <= _LAST_READ_BYTES_MAX else None
         message.visible_lsn = self.spilled_lsn
         return message
+
+    def _read(self, slot: i64, seq: i64) -> Message:
+        """Read a message from the file: at once if nobody waits for that, or if the verb cannot be called again."""
+        reads = self.reads
+        if not reads.is_deferring:
+            message = self.file.read(self.slots.extents[slot])
+            self._check_read(message, seq)
+            return message
+        is_ahead: bool = reads.is_ahead and self.slots.state(slot) == AVAILABLE
+        if reads.tries_cache:
+            cached = self._read_cached(slot, is_ahead)
+            if cached is not None:
+                return cached
+        raise ReadPending(self._begin_read([slot], slot if is_ahead else NONE))
+
+    def _read_cached(self, slot: i64, is_ahead: bool) -> Message | None:
+        """Read a message from the page cache, and with it those that a get through the queue needs next."""
+        needed = [slot]
+        fetched = self._fetched_messages()
+        if is_ahead:
+            needed += self._slots_ahead(fetched, slot)
+        found = self._take_cached(needed)
+        if not found:
+            return None
+        if len(found) > 1:
+            self.reads.keep(self.queue_id, fetched, found[1:])
+        return found[0]
+
+    def _take_cached(self, needed: list[int]) -> list[Message]:
+        """Return the messages of the first slots, as far as one call finds them in the page cache.
+
+        Each call gives the interpreter up, and waits until other threads do so: while a command computes, a call for
+        each message would delay everybody behind the get.
+        """
+        found = self.file.read_cached([self.slots.extents[slot] for slot in needed])
+        count: i64 = 0
+        while count < len(found) and found[count].seq == self.slots.seqs[needed[count]]:
+            count += 1
+        self.counters.spill_reads += count
+        return found[:count]
 
     def is_loaded(self, slot: i64) -> bool:
         """Return True when `load` need not read the file."""
@@ -376,10 +420,7 @@ class Queue:
 
     def _begin_read(self, needed: list[int], ahead_of: i64) -> MessageRead:
         """Return the read of some slots: one that is under way already, or a new one for the engine's owner."""
-        fetched = self.fetched
-        if fetched is None:
-            fetched = FetchedMessages()
-            self.fetched = fetched
+        fetched = self._fetched_messages()
         slots = self.slots
         if len(needed) == 1:
             under_way = fetched.reading.get(slots.seqs[needed[0]])
@@ -389,6 +430,13 @@ class Queue:
             needed = [slot for _, slot in sorted([(slots.extents[slot], slot) for slot in needed])]
         ahead = self._slots_ahead(fetched, ahead_of) if ahead_of != NONE else _NO_SLOTS
         return self._want_read(fetched, needed, ahead)
+
+    def _fetched_messages(self) -> FetchedMessages:
+        fetched = self.fetched
+        if fetched is None:
+            fetched = FetchedMessages()
+            self.fetched = fetched
+        return fetched
 
     def _want_read(self, fetched: FetchedMessages, needed: list[int], ahead: list[int]) -> MessageRead:
         read = MessageRead(self.queue_id, self.file)
@@ -404,7 +452,12 @@ class Queue:
         """Have the next messages read in time, when few are left of those read before."""
         if len(fetched.messages) <= _AHEAD_AGAIN and not fetched.reading:
             ahead = self._slots_ahead(fetched, slot)
-            if ahead:
+            if not ahead:
+                return
+            found = self._take_cached(ahead) if self.reads.tries_cache else _NO_MESSAGES
+            if found:
+                self.reads.keep(self.queue_id, fetched, found)
+            else:
                 self._want_read(fetched, _NO_SLOTS, ahead)
 
     def _slots_ahead(self, fetched: FetchedMessages, slot: i64) -> list[int]:

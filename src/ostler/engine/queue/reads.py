@@ -87,6 +87,7 @@ class PendingReads:
     def __init__(self) -> None:
         self.is_deferring = False  # the verb under way can be called again
         self.is_ahead = False  # and goes through the queue
+        self.tries_cache = False  # and takes messages from the page cache at once
         self.has_reader = False
         self.wanted: list[MessageRead] = []  # not begun yet
         self.kept: dict[int, FetchedMessages] = {}  # by queue id, those filled last at the end

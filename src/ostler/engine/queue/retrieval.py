@@ -96,7 +96,7 @@ def satisfy(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
         if (
             not request.options & BROWSE_OPTIONS
             and queue.slots.flags[slot] & PERSISTENT
-            and _is_log_reserve_spent(engine)
+            and is_log_reserve_spent(engine)
         ):
             return fail_request(engine, request, mq.MQRC_RESOURCE_PROBLEM)
         if request.slots:
@@ -128,7 +128,7 @@ def fail_request(engine: Engine, request: GetRequest, reason: i64) -> bool:
     return True
 
 
-def _is_log_reserve_spent(engine: Engine) -> bool:
+def is_log_reserve_spent(engine: Engine) -> bool:
     """Return True when the reserve of the log is nearly used up. The rest of it is kept for commits and back-outs."""
     return engine.journal.reserve_bytes() < _RESERVE_FOR_ENDS_BYTES
 
@@ -189,7 +189,7 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
         _finish_browse(engine, request, queue, message, slot, reason != mq.MQRC_TRUNCATED_MSG_FAILED)
     elif reason == mq.MQRC_TRUNCATED_MSG_FAILED:
         count_get_failed(engine, request)
-    elif request.joined_unit == 0:
+    elif request.joined_unit == 0:  # segments, and messages of shared queues, are removed by the caller
         dequeue(engine, request, queue, message, slot, True)
 
 
@@ -246,6 +246,8 @@ def _finish_browse(
         count_get_failed(engine, request)
         return  # MQRC_TRUNCATED_MSG_FAILED leaves the cursor where it was
     handle = request.handle
+    if queue.is_shared:
+        return  # its cursor is not a slot: the caller moves it
     handle.cursor = slot
     handle.cursor_seq = message.seq
     handle.cursor_set = True
@@ -291,7 +293,7 @@ def dequeue(engine: Engine, request: GetRequest, queue: Queue, message: Message,
         account.count_get(len(message.body), is_persistent, age_ms)
     if request.handle.saves_context:
         request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
-    if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:
+    if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS and request.handle.sends_reports:
         post(engine, reports.on_delivery(engine, message, queue.name, expiry_ms), unit)
     if queue.trigger_on:
         triggers.after_removal(engine, queue)
@@ -305,7 +307,9 @@ def discard_expired(engine: Engine) -> None:
     engine.expired = []
     # Bounded, as every removal is a journal record. The next request or the expiry scan removes the rest.
     for item in found[:_EXPIRED_AT_ONCE_MAX]:
+        loaded = item.queue.last_read  # it may be the message that answers the request
         discard_if_expired(engine, item.queue, item.slot, item.seq)
+        item.queue.last_read = loaded
 
 
 def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> bool:

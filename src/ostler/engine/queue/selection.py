@@ -28,7 +28,7 @@ from ostler.engine.queue.get_request import (
     GetRequest,
 )
 from ostler.engine.queue.get_request import GROUP_OPTIONS as GROUP_OPTIONS
-from ostler.engine.queue.matching import is_eligible, matches
+from ostler.engine.queue.matching import is_eligible, load_charged, matches
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.reads import ReadPending
 from ostler.engine.queue.slots import AVAILABLE, NONE, STATE_MASK, IdIndex, Slots
@@ -61,14 +61,17 @@ def _by_id(engine: Engine, request: GetRequest, queue: Queue, index: IdIndex, wa
     slots = queue.slots
     best: i64 = NONE
     slot: i64 = index.first(hash_id(wanted, 0))
+    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.kind == BY_BOTH else 0
     examined: i64 = 0
     while slot != NONE:
         examined += 1
-        if examined > _CHAIN_MAX and request.may_pause:
+        if request.may_pause and (examined > _CHAIN_MAX or engine.work_left <= 0):
             return pause(engine, request, queue, NONE)
-        is_better: bool = best == NONE or slots.priority(slot) > slots.priority(best)
+        is_better: bool = (best == NONE or slots.priority(slot) > slots.priority(best)) and (
+            request.kind != BY_BOTH or slots.by_correlation_id.hashes[slot] == hash_correlation
+        )
         if is_better and is_eligible(engine, request, queue, slot):
-            md = queue.load(slot).md
+            md = load_charged(engine, queue, slot).md
             if md[at : at + 24] == wanted and (request.kind != BY_BOTH or md[72:96] == request.correlation_id):
                 if slots.filled & (slots.filled - 1) == 0:
                     return slot  # with one priority only, the oldest comes first
@@ -122,6 +125,7 @@ def select_loaded(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     """As `select`, and the message can be loaded at once. PAUSED: it is being read."""
     reads = engine.reads
     reads.is_deferring = True
+    reads.tries_cache = True
     reads.is_ahead = request.kind == ANY or (request.kind == BY_SCAN and not request.options & UNDER_CURSOR)
     try:
         slot: i64 = select(engine, request, queue)
@@ -135,6 +139,7 @@ def select_loaded(engine: Engine, request: GetRequest, queue: Queue) -> i64:
         return pause_for_read(engine, request, queue, pending.read, request.scan_slot)
     finally:
         reads.is_deferring = False
+        reads.tries_cache = False
         reads.is_ahead = False
         if reads.wanted:
             engine.signal_reader()

@@ -45,6 +45,13 @@ _LENGTH_MASK: Final = (1 << 28) - 1
 NONE: Final = -1
 # There may be very many queues that are nearly always empty.
 _BUCKETS_FIRST: Final = 4
+# Columns with at least so many slots are copied to larger memory ahead of need, one column at a time: all of them in
+# one put would hold up everybody.
+_WIDE_SLOTS: Final = 1 << 16
+_WIDE_CAPACITY: Final = (1 << 17) - 1  # that `append` has given a column of that length
+_WIDEN_EVERY: Final = 1 << 12
+_COLUMNS: Final = 12
+_ROUND_SLOTS: Final = _COLUMNS * _WIDEN_EVERY  # in which each column has a turn
 
 
 def pack_extent(offset: i64, length: i64) -> i64:
@@ -65,14 +72,24 @@ def lasting_flags(flags: i64) -> i64:
     return (flags & _LASTING) | flags >> BACKOUT_SHIFT << BACKOUT_SHIFT
 
 
+def _widen(column: vec[i64], capacity: i64) -> vec[i64]:
+    """Return a copy of a column that has room for more slots."""
+    return vec[i64](memoryview(column), capacity=capacity)
+
+
 @final
 class IdIndex:
-    """Hash chains over slots for one kind of identifier (message or correlation id)."""
+    """Hash chains over slots for one kind of identifier (message or correlation id).
+
+    The table grows by linear hashing: a message that is added splits one bucket at most, so that no put has to move the
+    chains of a whole queue. Buckets below `split` have been split already, and use one bit of the hash more.
+    """
 
     def __init__(self) -> None:
         self.heads: vec[i64] = vec[i64]([NONE] * _BUCKETS_FIRST)
         self.tails: vec[i64] = vec[i64]([NONE] * _BUCKETS_FIRST)
         self.mask: i64 = _BUCKETS_FIRST - 1
+        self.split: i64 = 0
         self.used: i64 = 0
         self.hashes: vec[i64] = vec[i64]()
         self.nexts: vec[i64] = vec[i64]()
@@ -83,11 +100,27 @@ class IdIndex:
         self.nexts = append(self.nexts, NONE)
         self.previous = append(self.previous, NONE)
 
+    def widen(self, column: i64, capacity: i64) -> None:
+        """Give one of the three columns more room."""
+        if column == 0:
+            self.hashes = _widen(self.hashes, capacity)
+        elif column == 1:
+            self.nexts = _widen(self.nexts, capacity)
+        else:
+            self.previous = _widen(self.previous, capacity)
+
+    def buckets(self) -> i64:
+        return self.mask + 1 + self.split
+
+    def bucket(self, hashed: i64) -> i64:
+        found: i64 = hashed & self.mask
+        return found if found >= self.split else hashed & (self.mask << 1 | 1)
+
     def link_last(self, slot: i64) -> None:
         hashed: i64 = self.hashes[slot]
         if hashed == 0:
             return
-        bucket: i64 = hashed & self.mask
+        bucket: i64 = self.bucket(hashed)
         last: i64 = self.tails[bucket]
         self.previous[slot] = last
         self.nexts[slot] = NONE
@@ -97,18 +130,17 @@ class IdIndex:
             self.nexts[last] = slot
         self.tails[bucket] = slot
         self.used += 1
-        if self.used > self.mask * 2:
-            self._grow()
+        if self.used > self.buckets():
+            self._split_bucket()
 
     def link_before(self, slot: i64, successor: i64) -> None:
         """Link in front of a slot of the same bucket."""
-        hashed: i64 = self.hashes[slot]
         before: i64 = self.previous[successor]
         self.previous[slot] = before
         self.nexts[slot] = successor
         self.previous[successor] = slot
         if before == NONE:
-            self.heads[hashed & self.mask] = slot
+            self.heads[self.bucket(self.hashes[slot])] = slot
         else:
             self.nexts[before] = slot
         self.used += 1
@@ -117,22 +149,21 @@ class IdIndex:
         hashed: i64 = self.hashes[slot]
         if hashed == 0:
             return
-        bucket: i64 = hashed & self.mask
         before: i64 = self.previous[slot]
         after: i64 = self.nexts[slot]
         if before == NONE:
-            self.heads[bucket] = after
+            self.heads[self.bucket(hashed)] = after
         else:
             self.nexts[before] = after
         if after == NONE:
-            self.tails[bucket] = before
+            self.tails[self.bucket(hashed)] = before
         else:
             self.previous[after] = before
         self.used -= 1
 
     def first(self, hashed: i64) -> i64:
         """Return the first slot of the chain with this hash, or NONE."""
-        slot: i64 = self.heads[hashed & self.mask]
+        slot: i64 = self.heads[self.bucket(hashed)]
         while slot != NONE and self.hashes[slot] != hashed:
             slot = self.nexts[slot]
         return slot
@@ -145,27 +176,50 @@ class IdIndex:
             slot = self.nexts[slot]
         return slot
 
-    def _grow(self) -> None:
-        old_heads = self.heads
-        old_count: i64 = self.mask + 1
-        count: i64 = old_count * 4
+    def _split_bucket(self) -> None:
+        """Divide the chain of the next bucket between it and a new one. The order within both stays."""
+        bit: i64 = self.mask + 1
+        kept: i64 = self.split
+        moved: i64 = kept + bit
         try:
-            heads = vec[i64]([NONE] * count)
-            tails = vec[i64]([NONE] * count)
+            if len(self.heads) == moved:
+                self.heads = append(self.heads, NONE)
+            if len(self.tails) == moved:
+                self.tails = append(self.tails, NONE)
         except MemoryError:
             return  # chains stay longer, and the next message tries again
-        self.heads = heads
-        self.tails = tails
-        self.mask = count - 1
-        self.used = 0
-        bucket: i64 = 0
-        while bucket < old_count:
-            slot: i64 = old_heads[bucket]
-            while slot != NONE:
-                after: i64 = self.nexts[slot]
-                self.link_last(slot)
-                slot = after
-            bucket += 1
+        slot: i64 = self.heads[kept]
+        self.heads[kept] = NONE
+        self.tails[kept] = NONE
+        while slot != NONE:
+            after: i64 = self.nexts[slot]
+            bucket: i64 = moved if self.hashes[slot] & bit else kept
+            last: i64 = self.tails[bucket]
+            self.previous[slot] = last
+            self.nexts[slot] = NONE
+            if last == NONE:
+                self.heads[bucket] = slot
+            else:
+                self.nexts[last] = slot
+            self.tails[bucket] = slot
+            slot = after
+        self.split = kept + 1
+        if self.split == bit:
+            self.mask = self.mask << 1 | 1
+            self.split = 0
+
+
+@final
+class SlotRow:
+    """The row of a slot that a snapshot keeps."""
+
+    def __init__(self, slots: Slots, slot: i64) -> None:
+        self.seq: Final[i64] = slots.seqs[slot]
+        self.flags: Final[i64] = slots.flags[slot]
+        self.message_hash: Final[i64] = slots.by_message_id.hashes[slot]
+        self.correlation_hash: Final[i64] = slots.by_correlation_id.hashes[slot]
+        self.expiry: Final[i64] = slots.expiries[slot]
+        self.extent: Final[i64] = slots.extents[slot]
 
 
 @final
@@ -190,6 +244,12 @@ class Slots:
         self.steps: i64 = 0  # spent on finding the right position, for tests
         # Slot that was last linked in order, while it is linked: the messages of a unit of work belong close together.
         self._linked_slot: i64 = NONE
+        self._capacities: list[int] = []  # of the columns, once they are long
+        # A snapshot copies slots in slices. Those from `_captured_at` to `_captured_end` are not copied yet: their rows
+        # are saved before they change.
+        self._captured_at: i64 = 0
+        self._captured_end: i64 = 0
+        self._saved: dict[int, SlotRow] = {}
 
     def take(self, message: Message, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64) -> i64:
         """Take a slot for a message in memory. It is not linked yet."""
@@ -202,6 +262,8 @@ class Slots:
             if self.flags[slot] & STATE_MASK != FREE:
                 raise InvariantFailed(f"Slot {slot} is in the chain of free slots, but holds message {self.seqs[slot]}")
             self.free_head = self.nexts[slot]
+            if slot < self._captured_end:
+                self._save(slot)
             self.resident[slot] = message
         self.flags[slot] = flags
         self.by_message_id.hashes[slot] = hash_message
@@ -222,6 +284,8 @@ class Slots:
             self.resident.append(None)
         else:
             self.free_head = self.nexts[slot]
+            if slot < self._captured_end:
+                self._save(slot)
         self.flags[slot] = flags
         self.by_message_id.hashes[slot] = hash_message
         self.by_correlation_id.hashes[slot] = hash_correlation
@@ -241,6 +305,9 @@ class Slots:
             self.free_head = slot
 
     def _add(self) -> None:
+        count: i64 = len(self.resident)
+        if count >= _WIDE_SLOTS and count & (_WIDEN_EVERY - 1) == 0:
+            self._widen_one(count)
         self.nexts = append(self.nexts, NONE)
         self.previous = append(self.previous, NONE)
         self.flags = append(self.flags, 0)
@@ -250,8 +317,42 @@ class Slots:
         self.by_message_id.add_slot()
         self.by_correlation_id.add_slot()
 
+    def _widen_one(self, count: i64) -> None:
+        """Give the column whose turn it is more room, if it would be full before its next turn."""
+        if not self._capacities:
+            self._capacities = [_WIDE_CAPACITY] * _COLUMNS
+        column: i64 = count // _WIDEN_EVERY % _COLUMNS
+        if self._capacities[column] - count >= 2 * _ROUND_SLOTS:
+            return
+        capacity: i64 = count + count // 2 + 3 * _ROUND_SLOTS
+        try:
+            self._widen_column(column, capacity)
+        except MemoryError:
+            return  # `append` needs the memory, and says so
+        self._capacities[column] = capacity
+
+    def _widen_column(self, column: i64, capacity: i64) -> None:
+        if column < 3:
+            self.by_message_id.widen(column, capacity)
+        elif column < 6:
+            self.by_correlation_id.widen(column - 3, capacity)
+        elif column == 6:
+            self.nexts = _widen(self.nexts, capacity)
+        elif column == 7:
+            self.previous = _widen(self.previous, capacity)
+        elif column == 8:
+            self.flags = _widen(self.flags, capacity)
+        elif column == 9:
+            self.seqs = _widen(self.seqs, capacity)
+        elif column == 10:
+            self.extents = _widen(self.extents, capacity)
+        else:
+            self.expiries = _widen(self.expiries, capacity)
+
     def release(self, slot: i64) -> None:
         """Free an unlinked slot."""
+        if slot < self._captured_end:
+            self._save(slot)
         self.resident[slot] = None
         self.flags[slot] = FREE
         self.extents[slot] = NONE
@@ -342,10 +443,10 @@ class Slots:
         hashed: i64 = index.hashes[slot]
         if hashed == 0:
             return
-        bucket: i64 = hashed & index.mask
+        bucket: i64 = index.bucket(hashed)
         near: i64 = self._linked_slot
         # Null identifiers are in no chain.
-        if near != NONE and (index.hashes[near] == 0 or index.hashes[near] & index.mask != bucket):
+        if near != NONE and (index.hashes[near] == 0 or index.bucket(index.hashes[near]) != bucket):
             near = NONE
         end: i64 = index.heads[bucket] if near_head else index.tails[bucket]
         successor: i64 = self._first_behind(index.nexts, index.previous, end, near_head, near, self.seqs[slot])
@@ -408,10 +509,49 @@ class Slots:
         return self.flags[slot] >> BACKOUT_SHIFT
 
     def count_backout(self, slot: i64) -> None:
+        if slot < self._captured_end:
+            self._save(slot)
         self.flags[slot] += 1 << BACKOUT_SHIFT
 
     def state(self, slot: i64) -> i64:
         return self.flags[slot] & STATE_MASK
 
     def set_state(self, slot: i64, state: i64) -> None:
+        if slot < self._captured_end:
+            self._save(slot)
         self.flags[slot] = (self.flags[slot] & ~STATE_MASK) | state
+
+    # -- snapshots -----------------------------------------------------------------------------------------------------
+
+    def begin_capture(self) -> i64:
+        """Begin to keep the rows as they are now for a snapshot. Returns the number of slots it is to copy."""
+        self._captured_at = 0
+        self._captured_end = len(self.resident)
+        self._saved = {}
+        return self._captured_end
+
+    def advance_capture(self, end: i64) -> dict[int, SlotRow]:
+        """Note that the slots before `end` are copied. Returns rows of slots that have changed before they were."""
+        saved = self._saved
+        self._saved = {}
+        self._captured_at = end
+        if end >= self._captured_end:
+            self._captured_end = 0
+            return saved
+        behind: dict[int, SlotRow] = {}
+        for slot, row in saved.items():
+            if slot >= end:
+                self._saved[slot] = row
+            else:
+                behind[slot] = row
+        return behind
+
+    def end_capture(self) -> None:
+        """Keep nothing any more: the snapshot was given up."""
+        self._captured_end = 0
+        self._saved = {}
+
+    def _save(self, slot: i64) -> None:
+        """Save a row before its first change since the capture began, unless it is copied already."""
+        if slot >= self._captured_at and slot not in self._saved:
+            self._saved[slot] = SlotRow(self, slot)

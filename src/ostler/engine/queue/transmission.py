@@ -7,6 +7,7 @@ the transmission queue: it describes the header, and asks for no reports of arri
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
@@ -29,11 +30,32 @@ from ostler.engine.message.mqmde import PLAIN_TAIL, content, extension
 from ostler.engine.properties.property_control import properties_on_get
 from ostler.model import constants as mq
 
+IGQ_QUEUE: Final = "SYSTEM.QSG.TRANSMIT.QUEUE"
+"""The shared queue for messages between members of a queue-sharing group (intra-group queuing)."""
+
+_ID_BYTES: Final = 24
+
 # Part of the maximum message length that MQ leaves for headers added on the way.
 HEADERS_BYTES: Final = mq.MQ_MSG_HEADER_LENGTH
 
 _HEADER_VERSION: Final = 1
 _IDENTITY_BYTES: Final = 76
+
+
+def igq_correlation_id(manager_name: str) -> bytes:
+    """Return the correlation identifier by which the IGQ agent of a queue manager finds its messages."""
+    name = manager_name.encode("ascii", "replace")
+    if len(name) <= _ID_BYTES:
+        return name.ljust(_ID_BYTES)
+    return name[:8] + hashlib.sha256(name).digest()[: _ID_BYTES - 8]
+
+
+def address_intra_group(queue_name: str, remote_manager: str, md: bytes) -> bytes:
+    """Return the descriptor of a transmission queue message. On the queue of the group it names the target member."""
+    if queue_name != IGQ_QUEUE:
+        return md
+    after: i64 = CORRELATION_ID_AT + _ID_BYTES
+    return md[:CORRELATION_ID_AT] + igq_correlation_id(remote_manager) + md[after:]
 
 
 def transmission_message(

@@ -21,6 +21,7 @@ from ostler.engine.message.message import (
     Message,
 )
 from ostler.engine.properties.property_block import encode_block
+from ostler.engine.queue.delivery import deliver_shared
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.slots import BACKOUT_SHIFT, GROUPED, PERSISTENT
 from ostler.engine.syncpoint import serve_returned
@@ -33,6 +34,9 @@ def undo_get(engine: Engine, request: GetRequest) -> None:
         return
     md = request.md
     block = encode_block(request.properties.properties) if request.properties is not None else request.properties_bytes
+    if queue.is_shared:
+        deliver_shared(engine, queue, md, block, request.body, None)  # as the last one: its place is lost
+        return
     seq = int.from_bytes(request.returned_token[:8], "little")
     flags = queue.order_flags(_number(md, PRIORITY_AT)) | _number(md, BACKOUT_COUNT_AT) << BACKOUT_SHIFT
     if _number(md, FLAGS_AT) & GROUP_FLAGS:

@@ -21,7 +21,13 @@ from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from mypy_extensions import i64
 
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, QUEUES_PATH, Engine, queue_path
-from ostler.engine.journal_records import append_get, append_prepare, append_put
+from ostler.engine.journal_records import (
+    append_get,
+    append_member_start,
+    append_prepare,
+    append_put,
+    append_shared_prepare,
+)
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import extent_length, lasting_flags
@@ -50,7 +56,10 @@ _CATALOGUE_MAGIC: Final = 0x31544143_4C54534F  # "OSTLCAT1"
 _INSTANCE_MAGIC: Final = 0x31534E49_4C54534F  # "OSTLINS1"
 MANIFEST_VERSION: Final = 2
 CATALOGUE_VERSION: Final = 2
-INSTANCE_VERSION: Final = 2  # of the directory as a whole; the release before had no such file
+# Of the directory as a whole; the release before version 2 had no such file. Members of a queue-sharing group have
+# version 3: older releases do not know the records in their logs, and refuse to start with them.
+INSTANCE_VERSION: Final = 2
+MEMBER_INSTANCE_VERSION: Final = 3
 _HEAD_BYTES_1: Final = 64
 _HEAD_BYTES: Final = 96
 _IDENTITY_BYTES: Final = 16
@@ -125,11 +134,11 @@ def _checked(data: bytes, path: str, magic: i64, head_bytes: i64, version_max: i
 # -- the instance ---------------------------------------------------------------
 
 
-def write_instance(disk: Disk, identity: bytes) -> None:
+def write_instance(disk: Disk, identity: bytes, version: i64 = INSTANCE_VERSION) -> None:
     """Record the identity of the log that belongs to this queue manager. It reveals a missing or foreign log."""
     writer = BytesWriter()
     write_i64_le(writer, _INSTANCE_MAGIC)
-    write_i64_le(writer, INSTANCE_VERSION)
+    write_i64_le(writer, version)
     writer.write(identity)
     replace_file(disk, INSTANCE_PATH, [_with_checksum(writer.getvalue())])
 
@@ -138,7 +147,13 @@ def read_instance(disk: Disk) -> bytes:
     """Return the identity of the log that belongs here; empty when it was never written."""
     if not disk.exists(INSTANCE_PATH):
         return b""
-    return _read_checked(disk, INSTANCE_PATH, _INSTANCE_MAGIC, 32, INSTANCE_VERSION)[16:32]
+    return _read_checked(disk, INSTANCE_PATH, _INSTANCE_MAGIC, 32, MEMBER_INSTANCE_VERSION)[16:32]
+
+
+def mark_member(disk: Disk, identity: bytes) -> None:
+    """Let older releases refuse this directory: its log has records of a queue-sharing group from now on."""
+    if read_i64_le(read_whole(disk, INSTANCE_PATH), 8) < MEMBER_INSTANCE_VERSION:
+        write_instance(disk, identity, MEMBER_INSTANCE_VERSION)
 
 
 # -- the manifest ---------------------------------------------------------------
@@ -178,7 +193,9 @@ class Checkpoint:
 
     for each queue of `pending()`:
         snapshot = begin_queue(queue)      engine still
-        finish_rows, force                 work goes on; the journal is forced up to snapshot.lsn
+        until snapshot.step():             work goes on
+            snapshot.copy()                engine still
+        force                              work goes on; the journal is forced up to snapshot.lsn
         snapshot.write(disk)               work goes on
         end_queue(snapshot)                engine still
     catalogue = begin_catalogue()          engine still
@@ -304,6 +321,7 @@ class Checkpoint:
         """Skip the captured queue for lack of space: its last snapshot stays valid. Engine still."""
         if self._captured is not None:
             self._captured.changed = True
+            self._captured.slots.end_capture()
             self._captured.file.is_pinned = False
             self._captured = None
 
@@ -335,6 +353,12 @@ class Checkpoint:
                 lsn = unit.first_lsn
         if engine.catalogue_changed and engine.catalogue_lsn < lsn:
             lsn = engine.catalogue_lsn
+        kept: i64 = engine.member.keep_lsn()
+        if 0 <= kept < lsn:
+            lsn = kept
+        kept = engine.sharing.oldest_lsn() if engine.sharing is not None else -1
+        if 0 <= kept < lsn:
+            lsn = kept
         return lsn
 
 
@@ -350,6 +374,9 @@ def relog_prepared(engine: Engine) -> None:
                 _relog(engine, unit)
             except QueueFileDamaged:
                 continue  # its old records stay valid
+    member = engine.member
+    if 0 <= member.record_lsn < engine.checkpoint_began_lsn and engine.journal.room_bytes() >= JOURNAL_MARGIN_BYTES:
+        append_member_start(engine)
 
 
 def load_prepared(engine: Engine) -> None:
@@ -385,8 +412,23 @@ def _relog(engine: Engine, unit: UnitOfWork) -> None:
             elif not _relog_put(engine, unit, entry):
                 return
     if engine.journal.room_bytes() >= JOURNAL_MARGIN_BYTES:
-        append_prepare(engine, unit, unit.xid)
+        start: i64 = _shared_start(engine, unit)
+        if start != 0:
+            append_shared_prepare(engine, unit, start, unit.xid)
+        else:
+            append_prepare(engine, unit, unit.xid)
         unit.first_lsn = first
+
+
+def _shared_start(engine: Engine, unit: UnitOfWork) -> i64:
+    """Return the number of the start in the facility's identifier of a unit; 0: it has no shared part.
+
+    What it did on shared queues is in the facility, and in its old records for a recovery of structures: these are kept
+    as long as the last backup of a structure needs them, not for a restart.
+    """
+    if unit.shared_start == 0 and unit.shared is not None:
+        return engine.member.start
+    return unit.shared_start
 
 
 def _relog_put(engine: Engine, unit: UnitOfWork, entry: Entry) -> bool:

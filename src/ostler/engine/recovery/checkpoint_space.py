@@ -94,6 +94,11 @@ def hold_reserve(engine: Engine) -> None:
         reserve.is_reported = False
 
 
+def lacks_space(engine: Engine) -> bool:
+    """Return True when the disk has not the space for the reserve of this engine, which holds none yet."""
+    return engine.disk.free_bytes() < needed_bytes(engine) + _step_bytes(engine)
+
+
 def refuse_full_disk(engine: Engine) -> i64:
     """Return the reason for refusing a request for lack of disk space, and report the full disk to the operator.
 

@@ -11,7 +11,7 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine import apply
-from ostler.engine.core import Engine
+from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
 from ostler.engine.journal_records import append_image_begin, append_image_end, append_image_message
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub import retained
@@ -44,10 +44,12 @@ from ostler.engine.recovery.records import (
     read_put,
     read_removed,
 )
+from ostler.engine.recovery.shared_records import SHARED_PREPARE
 from ostler.engine.recovery.snapshot import slots_path
 from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.attributes import ObjectType
+from ostler.model.errors import LogFull, MQError
 
 _BYTES_PER_STEP: Final = 1 << 20
 _BYTES_MIN: Final = 1 << 14
@@ -72,7 +74,7 @@ class ImageWriter:
         self.end_lsn: i64 = 0
 
     def step(self) -> bool:
-        """Copy up to a megabyte. Raises MQError when the journal has no room: make some and call again, or give up.
+        """Copy up to a megabyte. Raises LogFull when the journal has no room: make some and call again, or give up.
 
         Until the image is complete and durable, the previous one stays valid.
         """
@@ -80,7 +82,7 @@ class ImageWriter:
         journal = self.engine.journal
         limit: i64 = min(journal.room_bytes() // 4, _BYTES_PER_STEP)
         if limit < _BYTES_MIN:
-            raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the media image.")
+            raise LogFull(self.no_room())
         slots = queue.slots
         copied: i64 = 0
         while self._slot < len(slots.resident) and copied < limit:
@@ -91,14 +93,27 @@ class ImageWriter:
             if is_there and flags & PERSISTENT and slots.seqs[slot] < self._next_seq:
                 self._load_ahead(slot)
                 message = queue.load(slot)
+                size: i64 = message.size_bytes()
+                # One message may be longer than all that is left of the room.
+                if journal.room_bytes() < size + JOURNAL_MARGIN_BYTES:
+                    if copied > 0:
+                        return False
+                    raise LogFull(self.no_room())
                 append_image_message(self.engine, queue, message, lasting_flags(flags), slots.expiries[slot])
-                copied += message.size_bytes()
+                copied += size
                 self.messages += 1
             self._slot += 1
         if self._slot < len(slots.resident):
             return False
         self.end_lsn = append_image_end(self.engine, queue)
         return True
+
+    def no_room(self) -> str:
+        """Return the text for an image that does not fit into the log."""
+        return (
+            f"The recovery log has no room for the next part of an image of {self.queue.name}; {self.messages} of its "
+            "messages were recorded. Units of work that are open for long keep the log, or it has too few files."
+        )
 
     def _load_ahead(self, slot: i64) -> None:
         """Have a message read together with those of the next slots. Raises ReadPending, and nothing is lost then."""
@@ -123,6 +138,11 @@ def media_lsn(engine: Engine) -> int:
     for queue in engine.queues_by_id.values():
         if not queue.is_temporary and 0 <= queue.media_lsn < lsn:
             lsn = queue.media_lsn
+    if engine.member.number != 0:
+        # A structure that was never backed up is recovered from all that the journal has.
+        for structure in engine.of_type(ObjectType.CFSTRUCT).values():
+            if structure.attributes.get("RECOVER") == mq.MQCFR_YES:
+                lsn = min(lsn, engine.member.backup_lsns.get(structure.name, 0))
     return lsn
 
 
@@ -160,7 +180,7 @@ class MediaRebuild:
                     self._remove(seq)
         elif kind == BACK_OUT:
             self._end(read_number(payload), False)
-        elif kind == PREPARE:
+        elif kind == PREPARE or kind == SHARED_PREPARE:
             self._unit(read_number(payload)).state = PREPARED
         elif kind in (IMAGE_BEGIN, IMAGE_END, CLEAR) and read_number(payload) == self.queue.queue_id:
             if kind == IMAGE_BEGIN:

@@ -21,6 +21,7 @@ from ostler.engine.pubsub.publish_record import read_publication
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import AVAILABLE
+from ostler.engine.recovery.backup_records import CF_BACKUP_BEGIN, CF_BACKUP_END, CF_BACKUP_ENTRIES, MEMBER_JOINED
 from ostler.engine.recovery.checkpoint import (
     CATALOGUE_PATH,
     CATALOGUE_VERSION,
@@ -45,6 +46,7 @@ from ostler.engine.recovery.records import (
     GET,
     IMAGE_BEGIN,
     IMAGE_END,
+    IMAGE_MESSAGE,
     PREPARE,
     PUBLISH,
     PUT,
@@ -53,6 +55,23 @@ from ostler.engine.recovery.records import (
     read_number,
     read_put,
     read_removed,
+)
+from ostler.engine.recovery.shared_records import (
+    CANCEL,
+    MEMBER_START,
+    PEER_BACK_OUT,
+    PEER_COMMIT,
+    SHARED_GET,
+    SHARED_PREPARE,
+    SHARED_PUT,
+    is_alone,
+    note_logged,
+    note_start,
+    read_cancel,
+    read_logged,
+    read_member_start,
+    read_shared_prepare,
+    read_start,
 )
 from ostler.engine.recovery.snapshot import FilesUnrelated, SnapshotDamaged, load, slots_path
 from ostler.engine.syncpoint import back_out_unit
@@ -116,6 +135,7 @@ class JournalReplay:
         """
         engine = self.engine
         engine.identity = identity
+        self.previous_lsn = restart_lsn
         self.manifest = read_manifest(engine.disk)
         manifest = self.manifest
         self.has_instance = check_instance(engine.disk, manifest, identity)
@@ -226,7 +246,57 @@ class JournalReplay:
             if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
                 apply.clear(self.engine, queue)
                 self.slot_of.pop(queue.queue_id, None)
+        elif kind != IMAGE_MESSAGE:
+            self._shared(kind, lsn, payload)
         self.previous_lsn = lsn
+
+    def _shared(self, kind: i64, lsn: i64, payload: bytes) -> None:
+        """Take over what a member of a queue-sharing group has to ask the facility. Messages are not restored here."""
+        member = self.engine.member
+        if kind == SHARED_PUT:
+            number = read_number(payload)
+            if number != 0:
+                self._unit(number).shared_start = read_start(payload)
+            else:
+                note_logged(member, read_logged(payload), self.previous_lsn)
+        elif kind == SHARED_GET:
+            unit = self._unit(read_number(payload))
+            unit.shared_start = read_start(payload)
+            if is_alone(payload):
+                apply.prepare(unit, b"")
+        elif kind == CANCEL:
+            cancelled = read_cancel(payload)
+            if cancelled.logged != 0:
+                member.cancelled.add(cancelled.logged)
+        elif kind == SHARED_PREPARE:
+            self._prepare_shared(payload)
+        elif kind == MEMBER_START:
+            note_start(member, read_member_start(payload), self.previous_lsn)
+        elif kind not in (
+            PEER_BACK_OUT,
+            PEER_COMMIT,
+            CF_BACKUP_BEGIN,
+            CF_BACKUP_ENTRIES,
+            CF_BACKUP_END,
+            MEMBER_JOINED,
+        ):
+            raise JournalInconsistent(
+                f"the record before LSN {lsn} is of kind {kind}, which a newer release has written. Start the queue "
+                "manager with that release",
+                lsn,
+            )
+
+    def _prepare_shared(self, payload: bytes) -> None:
+        record = read_shared_prepare(payload)
+        unit = self._unit(record.unit_of_work)
+        unit.shared_start = record.start
+        if unit.state == PREPARED:
+            _take_order(unit, self._rewritten.pop(unit.number, []))
+            if not unit.entries:
+                unit.first_lsn = self.previous_lsn
+        else:
+            _drop_repeated(unit)
+        apply.prepare(unit, record.xid)
 
     def _image(self, kind: i64, queue_id: int) -> None:
         """Note a media image once it is complete: records before its begin are not needed for that queue any more."""
@@ -468,8 +538,8 @@ class JournalReplay:
             if unit.state == ACTIVE:
                 self.backed_out += 1
                 back_out_unit(engine, unit)
-            else:
-                self.in_doubt += 1
+            elif unit.xid or unit.shared_start == 0:
+                self.in_doubt += 1  # the others are settled when the member has joined its group
         for queue in engine.queues_by_id.values():
             queue.counters.window_high = queue.depth
             queue.counters.window_low = queue.depth

@@ -1,7 +1,8 @@
 """Snapshots of a queue's slots, which a restart loads before it replays the journal.
 
 A snapshot reflects the committed state at one LSN: it contains available messages and those got under syncpoint, but
-not those put under syncpoint. Capturing copies the arrays while the engine stands still; filtering and writing follow.
+not those put under syncpoint. Slots are copied in slices while the engine stands still, and work goes on in between: a
+row that changes before it is copied is saved first. Filtering and writing follow without the engine.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ostler.engine.queue.slots import (
     NONE,
     PERSISTENT,
     STATE_MASK,
+    SlotRow,
+    Slots,
     lasting_flags,
 )
 from ostler.model.disk import Disk, DiskFull
@@ -34,7 +37,6 @@ ROW_BYTES: Final = 48
 _CHECKSUM_AT: Final = 64  # in every version; covers everything but itself
 # Format of the records in the queue's file. They have no version of their own, as only snapshots refer to them.
 MESSAGES_VERSION: Final = 1
-_ROWS_PER_STEP: Final = 20_000
 
 
 class SnapshotDamaged(Exception):
@@ -65,39 +67,69 @@ def check_version(path: str, version: i64, version_max: i64) -> None:
 
 @final
 class Snapshot:
-    """A captured queue that is to be written. Call `step` until it returns True, then `write`."""
+    """A captured queue that is to be written. The first slice is copied when it is made.
+
+    while not step():   work goes on
+        copy()          engine still
+    write(disk)         work goes on
+    """
 
     def __init__(
-        self, identity: bytes, queue: Queue, number: i64, lsn: i64, replay_lsn: i64, with_nonpersistent: bool
+        self, engine: Engine, queue: Queue, number: i64, lsn: i64, replay_lsn: i64, with_nonpersistent: bool
     ) -> None:
-        self._identity = identity
+        self._identity = engine.identity
         self.queue = queue
         self.number: i64 = number
         self.lsn: i64 = lsn
         self.replay_lsn: i64 = replay_lsn
         self.next_seq: i64 = queue.next_seq
         self.with_nonpersistent = with_nonpersistent
-        slots = queue.slots
-        self._seqs = bytes(memoryview(slots.seqs))
-        self._flags = bytes(memoryview(slots.flags))
-        self._message_hashes = bytes(memoryview(slots.by_message_id.hashes))
-        self._correlation_hashes = bytes(memoryview(slots.by_correlation_id.hashes))
-        self._expiries = bytes(memoryview(slots.expiries))
-        self._extents = bytes(memoryview(slots.extents))
-        self._at: i64 = 0
+        self._slots: Slots = queue.slots
+        self._slots_per_copy: i64 = engine.capture_slots
+        self._count: i64 = self._slots.begin_capture()
+        self._copied: i64 = 0
+        # The slice that was copied last: its columns, and the rows that have changed before that.
+        self._seqs = b""
+        self._flags = b""
+        self._message_hashes = b""
+        self._correlation_hashes = b""
+        self._expiries = b""
+        self._extents = b""
+        self._saved: dict[int, SlotRow] = {}
         self._chunks: list[bytes] = []  # the rows, in parts, so that no large buffer has to grow
         self.rows: i64 = 0
+        self.copy()
 
     def size_bytes(self) -> i64:
         """Return the size of the file, when all steps are done."""
         return HEADER_BYTES + self.rows * ROW_BYTES
 
+    def copy(self) -> None:
+        """Copy the next slots. The slice before must have been filtered."""
+        slots = self._slots
+        begin: i64 = self._copied
+        end: i64 = min(begin + self._slots_per_copy, self._count)
+        self._seqs = bytes(memoryview(slots.seqs)[begin:end])
+        self._flags = bytes(memoryview(slots.flags)[begin:end])
+        self._message_hashes = bytes(memoryview(slots.by_message_id.hashes)[begin:end])
+        self._correlation_hashes = bytes(memoryview(slots.by_correlation_id.hashes)[begin:end])
+        self._expiries = bytes(memoryview(slots.expiries)[begin:end])
+        self._extents = bytes(memoryview(slots.extents)[begin:end])
+        self._saved = slots.advance_capture(end)
+        self._copied = end
+
     def step(self) -> bool:
-        """Filter some more slots into rows. Returns True when all are done."""
-        end: i64 = min(self._at + _ROWS_PER_STEP * 8, len(self._flags))
-        at: i64 = self._at
+        """Filter the slots that were copied last into rows. Returns True when all are done."""
+        first: i64 = self._copied - len(self._flags) // 8
         writer = BytesWriter()
-        while at < end:
+        at: i64 = 0
+        while at < len(self._flags):
+            if self._saved:
+                row = self._saved.get(first + at // 8)
+                if row is not None:
+                    self._write_saved(writer, row)
+                    at += 8
+                    continue
             flags: i64 = read_i64_le(self._flags, at)
             if _is_kept(flags, self.with_nonpersistent):
                 assert read_i64_le(self._extents, at) != NONE
@@ -109,16 +141,22 @@ class Snapshot:
                 write_i64_le(writer, read_i64_le(self._extents, at))
                 self.rows += 1
             at += 8
-        self._at = at
+        self._flags = b""
+        self._saved = {}
         self._chunks.append(writer.getvalue())
-        if at < len(self._flags):
-            return False
-        self._seqs = b""
-        self._message_hashes = b""
-        self._correlation_hashes = b""
-        self._expiries = b""
-        self._extents = b""
-        return True
+        return self._copied == self._count
+
+    def _write_saved(self, writer: BytesWriter, row: SlotRow) -> None:
+        if not _is_kept(row.flags, self.with_nonpersistent):
+            return
+        assert row.extent != NONE
+        write_i64_le(writer, row.seq)
+        write_i64_le(writer, lasting_flags(row.flags))
+        write_i64_le(writer, row.message_hash)
+        write_i64_le(writer, row.correlation_hash)
+        write_i64_le(writer, row.expiry)
+        write_i64_le(writer, row.extent)
+        self.rows += 1
 
     def write(self, disk: Disk) -> None:
         """Make the snapshot durable, replacing the previous one. The queue's file must have been forced already."""
@@ -202,7 +240,7 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
     for unit in engine.units_of_work.values():
         if 0 <= unit.first_lsn < replay_lsn:
             replay_lsn = unit.first_lsn
-    return Snapshot(engine.identity, queue, number, lsn, replay_lsn, with_nonpersistent)
+    return Snapshot(engine, queue, number, lsn, replay_lsn, with_nonpersistent)
 
 
 @final
