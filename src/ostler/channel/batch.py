@@ -6,9 +6,11 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.channel.sync_records import SENDING, InDoubtBatch, SyncRecords, batch_xid, check_log_space
+from ostler.channel.sender_position import SenderPosition
+from ostler.channel.sync_records import NO_LUWID, InDoubtBatch, check_log_space
 from ostler.engine.core import Engine
-from ostler.engine.syncpoint import prepare
+from ostler.engine.outcomes import PutOutcome, UnitOutcome
+from ostler.engine.syncpoint import prepare_work
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.wire.channel_frames import luwid_of
 
@@ -28,6 +30,12 @@ class SenderBatch:
         self.began_ms: i64 = now_ms
         self.confirm_ms: i64 = 0
         self.luwid: bytes = b""
+        self.sequence_before: i64 = 0  # the position before the batch
+        self.luwid_before: bytes = NO_LUWID
+        self.dead_letters: list[PutOutcome] = []  # puts of it to a shared dead-letter queue
+        self.is_recording = False  # the new position is being put into its unit
+        self.ending: UnitOutcome | None = None  # its preparation or commit, which the coupling facility decides
+        self.is_confirmed = False  # by the partner
         self._size: i64 = size
         self._bytes_max: i64 = bytes_max
 
@@ -45,20 +53,39 @@ class SenderBatch:
         return left if 0 < left <= interval_ms else 0
 
     def as_in_doubt(self, channel: str, partner: str) -> InDoubtBatch:
-        return InDoubtBatch(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
+        batch = InDoubtBatch(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
+        batch.sequence_before = self.sequence_before
+        batch.luwid_before = self.luwid_before
+        return batch
 
 
-def prepare_batch(engine: Engine, records: SyncRecords, batch: SenderBatch, channel: str, partner: str) -> i64:
-    """Prepare a batch together with the sync record of its channel, and return its LSN. LogFull without log space."""
+def record_batch(engine: Engine, position: SenderPosition, batch: SenderBatch) -> None:
+    """Put the new position of a channel into the unit of a batch. MQError; LogFull without log space.
+
+    The batch can be prepared when the position is KNOWN again.
+    """
     engine.unique += 1
     batch.luwid = luwid_of(engine.unique)
-    record = records.find(SENDING, channel).successor()
+    before = position.find()
+    batch.sequence_before = before.sequence
+    batch.luwid_before = before.luwid
+    record = before.successor()
     record.sequence = batch.last
     record.luwid = batch.luwid
     check_log_space(engine)
-    records.put(record, batch.unit)
-    xid = batch_xid(channel, partner, batch.luwid, batch.first, batch.last, batch.messages)
-    return prepare(engine, batch.unit, xid)
+    position.put(record, batch.unit)
+
+
+def prepare_batch(
+    engine: Engine, position: SenderPosition, batch: SenderBatch, channel: str, partner: str
+) -> UnitOutcome:
+    """Prepare a batch whose position is in its unit.
+
+    A batch with messages of shared queues is prepared when the task of the outcome is done.
+    """
+    named = batch.as_in_doubt(channel, partner)
+    named.is_group = position.is_group
+    return prepare_work(engine, batch.unit, named.xid())
 
 
 @final

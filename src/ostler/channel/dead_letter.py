@@ -22,8 +22,11 @@ from ostler.engine.events import reports
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import PERSISTENCE_AT, PRIORITY_AT, REPORT_AT, Message, patch_i32
 from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.queue.delivery import check_admission, deliver, send_own_messages
-from ostler.engine.queue.transmission import transmission_message
+from ostler.engine.queue.transmission import address_intra_group, transmission_message
+from ostler.engine.shared.puts import put_own
+from ostler.engine.shared.units import is_full
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.definitions import Definition
@@ -36,6 +39,7 @@ DISCARDED: Final = 2
 # Reasons that have another cause than the message: the channel ends, and the message is sent again.
 _UNRELATED_REASONS: Final = (
     mq.MQRC_BACKED_OUT,
+    mq.MQRC_CF_NOT_AVAILABLE,
     mq.MQRC_CONNECTION_BROKEN,
     mq.MQRC_CONNECTION_QUIESCING,
     mq.MQRC_CONNECTION_STOPPING,
@@ -57,6 +61,7 @@ class DeadLetterCandidate:
         self.manager_name = manager_name
         self.md = _with_valid_fields(md)
         self.body = body
+        self.outcome: PutOutcome | None = None  # of the put to a shared dead-letter queue
 
 
 def _with_valid_fields(md: bytes) -> bytes:
@@ -114,12 +119,14 @@ def _put_on_dead_letter_queue(
     try:
         outgoing = reports.Outgoing(item.queue_name, item.manager_name, item.md, item.body, True)
         md, body = reports.dead_letter(engine, outgoing, reason)
-        return _enqueue(engine, handle, md, body, unit)
+        return _enqueue(engine, handle, item, md, body, unit)
     finally:
         close_object(engine, connection, handle, 0)
 
 
-def _enqueue(engine: Engine, handle: Handle, md: bytes, body: bytes, unit: UnitOfWork | None) -> i64:
+def _enqueue(
+    engine: Engine, handle: Handle, item: DeadLetterCandidate, md: bytes, body: bytes, unit: UnitOfWork | None
+) -> i64:
     """Enqueue without the checks of MQPUT, since an invalid descriptor may be the reason for the dead-lettering."""
     queue = handle.queue
     if queue is None:
@@ -128,11 +135,15 @@ def _enqueue(engine: Engine, handle: Handle, md: bytes, body: bytes, unit: UnitO
         return mq.MQRC_PUT_INHIBITED
     if handle.remote_manager:
         md, body = transmission_message(engine, handle.remote_queue, handle.remote_manager, md, b"", body)
+        md = address_intra_group(queue.name, handle.remote_manager, md)
     if unit is not None:
         if unit.backed_out_by_system:
             return mq.MQRC_BACKED_OUT
-        if len(unit.entries) >= engine.uncommitted_max:
+        if is_full(engine, unit):
             return mq.MQRC_SYNCPOINT_LIMIT_REACHED
+    if queue.is_shared:
+        item.outcome = put_own(engine, queue, md, body, unit)
+        return item.outcome.reason if item.outcome.task is None else 0
     reason: i64 = check_admission(engine, queue, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
         deliver(engine, queue, md, b"", body, unit)

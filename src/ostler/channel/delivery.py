@@ -14,7 +14,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.channel.dead_letter import NOT_DONE, DeadLetterCandidate, dead_letter_or_discard
-from ostler.channel.sync_records import SYNC_QUEUE
+from ostler.channel.sync_records import GROUP_SYNC_QUEUE, SYNC_QUEUE
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import field_text
@@ -59,7 +59,7 @@ _FORMAT_END: Final = _MD_AT + PRIORITY_AT
 
 _HANDLES_MAX: Final = 64
 # The queue manager keeps its own state on these queues: partners may not put there.
-_OWN_QUEUES: Final = (SYNC_QUEUE, RETAINED_QUEUE)
+_OWN_QUEUES: Final = (SYNC_QUEUE, GROUP_SYNC_QUEUE, RETAINED_QUEUE)
 _OPEN_OPTIONS: Final = mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT
 _PUT_OUTSIDE_SYNCPOINT: Final = mq.MQPMO_SET_ALL_CONTEXT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NO_SYNCPOINT
 _PUT_IN_SYNCPOINT: Final = mq.MQPMO_SET_ALL_CONTEXT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_SYNCPOINT
@@ -108,6 +108,7 @@ class InboundDelivery:
         self.channel = channel
         self.by_context: bool = channel.attributes.get("PUTAUT") in (mq.MQPA_CONTEXT, mq.MQPA_ALTERNATE_OR_MCA)
         self.disposal: i64 = NOT_DONE  # the last action of `dead_letter`: DEAD_LETTERED or DISCARDED
+        self.dead_letter_outcome: PutOutcome | None = None  # of `dead_letter`, if the dead-letter queue is shared
         self._handles: dict[bytes, Handle] = {}  # by queue, queue manager and, with PUTAUT(CTX), user
         self._version: i64 = engine.definitions_version  # of the definitions that the open handles were resolved with
         self.refusal_text: str = ""  # names the missing authority if the last put failed with MQRC_NOT_AUTHORIZED
@@ -117,6 +118,7 @@ class InboundDelivery:
     def put(self, body: bytes, expiry: i64, unit: UnitOfWork | None) -> PutOutcome:
         """Put a message. Its reason is 0, or that of a refusal, without any change; never a warning.
 
+        A put to a shared queue has a task; when that is done, `has_failed` tells.
         `expiry` is the remaining time of the message in tenths of a second, -1 if it is unlimited. Without a unit of
         work the message is put outside syncpoint.
         """
@@ -196,6 +198,7 @@ class InboundDelivery:
         for one.
         """
         self.disposal = NOT_DONE
+        self.dead_letter_outcome = None
         if not has_header(body):
             return reason
         item = _candidate(body, expiry)
@@ -203,6 +206,7 @@ class InboundDelivery:
         if self._checks_reports and report & _REPORTS and not self._may_send_reports(item.md):
             item.md = patch_i32(item.md, REPORT_AT, report & mq.MQRO_DISCARD_MSG)
         refused, self.disposal = dead_letter_or_discard(self.engine, self.connection, self.channel, item, reason, unit)
+        self.dead_letter_outcome = item.outcome
         return refused
 
     def _may_send_reports(self, md: bytes) -> bool:
@@ -254,8 +258,11 @@ def dead_letter_unsent(
     unit: UnitOfWork | None,
     channel: Definition | None = None,
     transmission_queue: str = "",
+    outcomes: list[PutOutcome] | None = None,
 ) -> tuple[i64, i64]:
     """Dead-letter or discard a message that cannot be sent. Return 0 and the action, or the reason code.
+
+    The outcome of a put to a shared dead-letter queue is added to `outcomes`.
 
     `md` and `body` are those of the transmission queue message. A message with a transmission header is dead-lettered
     in its original form, without the header.
@@ -264,7 +271,10 @@ def dead_letter_unsent(
         item = _candidate(body, i64(read_i32_le(md, EXPIRY_AT)))
     else:
         item = DeadLetterCandidate(transmission_queue, engine.name, md, body)
-    return dead_letter_or_discard(engine, connection, channel, item, reason, unit)
+    refused, disposal = dead_letter_or_discard(engine, connection, channel, item, reason, unit)
+    if item.outcome is not None and outcomes is not None:
+        outcomes.append(item.outcome)
+    return refused, disposal
 
 
 def _candidate(body: bytes, expiry: i64) -> DeadLetterCandidate:

@@ -5,6 +5,9 @@ when CONFIRM arrives; the reply is sent once that is durable. A message that can
 while all messages behind it wait, and is then dead-lettered. Nothing is read meanwhile, so heartbeats are not answered:
 this end reports to the partner that it waits, and repeats that at each heartbeat interval. When the connection breaks,
 uncommitted batches are backed out: the partner still has them.
+
+Puts to shared queues are answered later by the coupling facility. Up to _PUTS_AT_ONCE of them are under way; a batch is
+committed when all its puts are answered, and the facility decides on it (`batch_commit.py`).
 """
 
 from __future__ import annotations
@@ -15,16 +18,20 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.channel.batch import ChannelCounters
+from ostler.channel.batch_commit import BatchCommit, BatchOwner
 from ostler.channel.dead_letter import DISCARDED
 from ostler.channel.delivery import InboundDelivery, may_retry, mca_user_advice, queue_of
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.negotiation import ChannelSettings, method_of, negotiate, next_sequence
 from ostler.channel.packing import unpack
 from ostler.channel.port import ChannelPort, EndReason
-from ostler.channel.sync_records import NO_LUWID, RECEIVING, SyncRecords, check_log_space
+from ostler.channel.positions import KNOWN, UNAVAILABLE, PrivatePosition, ReceiverPosition
+from ostler.channel.sync_records import NO_LUWID, SyncRecord, SyncRecords, check_log_space
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.message.message import PERSISTENCE_AT
+from ostler.engine.outcomes import PutOutcome
+from ostler.engine.shared.units import SharedUnit
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
 from ostler.model import constants as mq
@@ -64,6 +71,10 @@ ENDED: Final = 5
 
 _LOG_SPACE_TRIES: Final = 3
 _IDLE_MS: Final = 3_000
+_PUTS_AT_ONCE: Final = 64  # without an answer of the coupling facility
+_GREETING_MS: Final = 20  # between looks at a position that is not known yet
+_GREETING_MS_MAX: Final = 20_000
+_UNDECIDED: Final = -1
 _PERSISTENCE_AT: Final = XQH_MD_AT + PERSISTENCE_AT
 
 
@@ -75,6 +86,7 @@ class ReceiverBatch:
         self.unit = unit
         self.messages: i64 = 0
         self.last: i64 = 0
+        self.unsettled: i64 = 0  # messages that are neither put nor dead-lettered
 
 
 @final
@@ -86,11 +98,13 @@ class PendingPut:
         self.expiry: i64 = expiry
         self.batch = batch
         self.tries: i64 = 0
+        self.outcome: PutOutcome | None = None  # of a put to a shared queue
+        self.dead_reason: i64 = 0  # for which that queue is the dead-letter queue
 
 
 @final
-class ReceivingEnd:
-    """The owner passes in frames and timer events."""
+class ReceivingEnd(BatchOwner):
+    """The owner passes in frames and timer events, and calls `pump` after the facility has answered."""
 
     def __init__(
         self,
@@ -107,6 +121,9 @@ class ReceivingEnd:
         self.connection = connection
         self.delivery = delivery
         self.port = port
+        self.manager_name: str = engine.name  # as the partner knows it: of this queue manager, or of its group
+        self.position: ReceiverPosition = PrivatePosition(records, settings.name)
+        self.waker: object = None  # woken by the engine when the facility has answered
         self.state: i64 = RUNNING
         self.agreed = ChannelHello()
         self.partner: str = ""
@@ -119,7 +136,15 @@ class ReceivingEnd:
         self.batches: dict[int, ReceiverBatch] = {}  # uncommitted ones by number, in their order
         self._newest: i64 = 0  # the number of the batch that is being received
         self._pending: PendingPut | None = None  # waits for its retry or for log space
-        self._confirm: Confirm | None = None  # waits for log space
+        self._putting: list[PendingPut] = []  # puts to shared queues without an answer, in their order
+        self._is_full = False  # nothing is read until the facility has answered some of them
+        self._confirms: list[Confirm] = []  # of batches that are not committed yet, in their order
+        self._storing: SyncRecord | None = None  # the record of the first of them, while it is put to a shared queue
+        self._committing: SyncRecord | None = None  # while the facility decides on it
+        self._decision: i64 = _UNDECIDED
+        self._greeting: i64 = -1  # number of the request whose welcome waits for the position
+        self._greeting_reset: i64 = -1  # the sequence number that its hello sets
+        self._greeting_ms: i64 = 0
         self._log_space_tries: i64 = 0
         self._waits_for_log = False  # nothing is retried until log space was made or not
         self._left_ms: i64 = 0  # until the message retry
@@ -130,22 +155,45 @@ class ReceivingEnd:
 
     def welcome(self, request: i64, hello: ChannelHello) -> None:
         """Accept the hello of a partner. MQError, before anything is sent, if the definitions do not match."""
-        agreed = negotiate(hello, self.settings, self.engine.name, self.engine.ccsid)
+        agreed = negotiate(hello, self.settings, self.manager_name, self.engine.ccsid)
         if agreed.batch_size > self.engine.uncommitted_max:
             agreed.batch_size = self.engine.uncommitted_max  # MAXUMSGS limits the unit of work
-        record = self.records.find(RECEIVING, self.settings.name, hello.queue_manager)
-        if hello.is_reset:
-            record = record.successor()
-            record.sequence = hello.sequence
-            self.records.write(record)
         self.agreed = agreed
         self.partner = hello.queue_manager
-        self.sequence = record.sequence
-        self._last_sequence = record.sequence
-        self._last_luwid = record.luwid
         self._header_method = method_of(agreed.header_methods)
         self._method = method_of(agreed.message_methods)
         self._is_compressed = self._header_method != mq.MQCOMPRESS_NONE or self._method != mq.MQCOMPRESS_NONE
+        self._greeting = request
+        self._greeting_reset = hello.sequence if hello.is_reset else -1
+        self.position.open(self.partner)
+        self._greet()
+
+    def _greet(self) -> None:
+        """Tell the partner the position, as soon as that is known."""
+        position = self.position
+        state: i64 = position.state()
+        name = self.settings.name
+        if state == KNOWN and self._greeting_reset >= 0:
+            record = position.find().successor()
+            record.sequence = self._greeting_reset
+            self._greeting_reset = -1
+            position.write(record)
+            state = position.state()
+        if state == UNAVAILABLE or (state != KNOWN and self._greeting_ms >= _GREETING_MS_MAX):
+            why = position.failure or "the outcome of its last batch is not known, since no coupling facility answers"
+            self._reject(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9509E: Channel {name} cannot start now: {why}.")
+            return
+        if state != KNOWN:
+            self._greeting_ms += _GREETING_MS
+            self.port.set_timer(_GREETING_MS)
+            return
+        request: i64 = self._greeting
+        self._greeting = -1
+        record = position.find()
+        agreed = self.agreed
+        self.sequence = record.sequence
+        self._last_sequence = record.sequence
+        self._last_luwid = record.luwid
         agreed.sequence = record.sequence
         agreed.luwid = record.luwid
         # The last commit must be durable before the partner discards the messages of that batch.
@@ -205,6 +253,7 @@ class ReceivingEnd:
         if flags & IN_BATCH:
             batch = self._batch(number, sequence)
             if batch is not None:
+                batch.unsettled += 1
                 self._put(PendingPut(body, expiry, batch))
         elif self.agreed.is_fast:
             self._put(PendingPut(body, expiry, None))
@@ -248,13 +297,63 @@ class ReceivingEnd:
             return
         unit = batch.unit if batch is not None else None
         outcome = self.delivery.put(message.body, message.expiry, unit)
+        if outcome.task is not None and not outcome.task.is_done:
+            message.dead_reason = 0
+            self._defer(message, outcome)
+        elif outcome.reason == 0 or not outcome.has_failed():
+            self._settle(message)
+        else:
+            self._put_failed(message, outcome)
+
+    def _defer(self, message: PendingPut, outcome: PutOutcome) -> None:
+        """Wait for the answer of the coupling facility, and read further messages meanwhile."""
+        message.outcome = outcome
+        self._putting.append(message)
+        assert outcome.task is not None
+        self.engine.notify_when_done(outcome.task, self.waker)
+        if not self._is_full and len(self._putting) >= _PUTS_AT_ONCE:
+            self._is_full = True
+            self.port.pause(True)
+
+    def _collect_answers(self) -> None:
+        """Handle the answers of the facility, in the order of the puts."""
+        while self._putting and self._pending is None and self.state != ENDED:
+            message = self._putting[0]
+            outcome = message.outcome
+            assert outcome is not None
+            assert outcome.task is not None
+            if not outcome.task.is_done:
+                return
+            self._putting.pop(0)
+            message.outcome = None
+            if not outcome.has_failed():
+                if message.dead_reason != 0:
+                    self._note_dead_letter(message, message.dead_reason)
+                self._settle(message)
+            elif message.dead_reason != 0:
+                self._dead_letter_failed(message, message.dead_reason)
+            else:
+                self._put_failed(message, outcome)
+
+    def _settle(self, message: PendingPut) -> None:
+        """Go on after a message is put or dead-lettered."""
+        self._pending = None
+        if message.batch is not None:
+            message.batch.unsettled -= 1
+        self._resume()
+        if self._is_full and len(self._putting) < _PUTS_AT_ONCE // 2:
+            self._is_full = False
+            self.port.pause(False)
+        if not self._has_idle_timer:
+            self._has_idle_timer = True
+            self.port.set_timer(_IDLE_MS)
+
+    def _put_failed(self, message: PendingPut, outcome: PutOutcome) -> None:
+        """Put a message again later, or dead-letter it."""
+        batch = message.batch
         reason: i64 = outcome.reason
-        if reason == 0:
-            self._pending = None
-            self._resume()
-            if not self._has_idle_timer:
-                self._has_idle_timer = True
-                self.port.set_timer(_IDLE_MS)
+        if batch is not None and batch.unit.state != ACTIVE:
+            self._on_backed_out()
             return
         if outcome.wants_log_space and self._log_space_tries < _LOG_SPACE_TRIES:
             self._pending = message
@@ -280,22 +379,43 @@ class ReceivingEnd:
             self._set_wait_timer()
             return
         self._pending = None
-        self._dead_letter(message, reason, unit)
+        self._dead_letter(message, reason)
 
-    def _dead_letter(self, message: PendingPut, reason: i64, unit: UnitOfWork | None) -> None:
-        name = self.settings.name
+    def _dead_letter(self, message: PendingPut, reason: i64) -> None:
+        unit = message.batch.unit if message.batch is not None else None
         failed: i64 = self.delivery.dead_letter(message.body, message.expiry, reason, unit)
+        if reason == mq.MQRC_NOT_AUTHORIZED:
+            self.port.note(self._missing_authority(queue_of(message.body)))
+        outcome = self.delivery.dead_letter_outcome
+        if failed != 0:
+            self._dead_letter_failed(message, reason)
+        elif outcome is not None and outcome.task is not None and not outcome.task.is_done:
+            message.dead_reason = reason
+            self._defer(message, outcome)
+        else:
+            self._note_dead_letter(message, reason)
+            self._settle(message)
+
+    def _note_dead_letter(self, message: PendingPut, reason: i64) -> None:
+        name = self.settings.name
         why = f"{describe(reason).name} ({reason})"
         queue = queue_of(message.body)
-        if reason == mq.MQRC_NOT_AUTHORIZED:
-            self.port.note(self._missing_authority(queue))
-        if failed == 0 and self.delivery.disposal == DISCARDED:
+        if self.delivery.disposal == DISCARDED:
             self.port.note(f"AMQ9544W: Channel {name} has discarded a message for queue {queue}: {why}.")
-        elif failed == 0:
+        else:
             dead = self.engine.dead_letter_queue
             self.port.note(f"AMQ9544W: Channel {name} has put a message for queue {queue} on {dead}: {why}.")
-        elif unit is None:
+
+    def _dead_letter_failed(self, message: PendingPut, reason: i64) -> None:
+        name = self.settings.name
+        why = f"{describe(reason).name} ({reason})"
+        queue = queue_of(message.body)
+        batch = message.batch
+        if batch is None:
             self.port.note(f"AMQ9544E: Channel {name} has discarded a non-persistent message for {queue}: {why}.")
+            self._settle(message)
+        elif batch.unit.state != ACTIVE:
+            self._on_backed_out()
         else:
             own = self.engine.name
             text = (
@@ -303,8 +423,6 @@ class ReceivingEnd:
                 f"queue takes it. It stays at {self.partner}; see to that queue, or to DEADQ of {own} and USEDLQ."
             )
             self._reject(reason, text)
-            return
-        self._resume()
 
     def _missing_authority(self, queue: str) -> str:
         """Return a message for the error log that names the missing authority and the commands that grant it."""
@@ -361,42 +479,102 @@ class ReceivingEnd:
         """Send an unsolicited heartbeat reply (HEARTBEAT_PAUSED or HEARTBEAT_RESUMED)."""
         self.port.send(frame(HEARTBEAT | REPLY, 0, sign, bytes(8)))
 
+    # -- ends of batches -----------------------------------------------------------------------------------------------
+
     def _commit(self, confirm: Confirm) -> None:
         batch = self.batches.get(confirm.batch)
         if batch is None or confirm.sequence != batch.last or confirm.messages != batch.messages:
             raise MalformedFrame("CONFIRM of a batch that was not received")
-        if next(iter(self.batches)) != confirm.batch:
+        if list(self.batches).index(confirm.batch) != len(self._confirms):
             raise MalformedFrame("CONFIRM of a batch before an earlier one")
-        if batch.unit.state != ACTIVE:
-            self._on_backed_out()
-            return
-        engine = self.engine
-        before = self.records.find(RECEIVING, self.settings.name, self.partner)
+        self._confirms.append(confirm)
+        self._end_batches()
+
+    def _end_batches(self) -> None:
+        """Commit the batches that are complete, one after another."""
+        while self._confirms and self._committing is None and self._pending is None and self.state != ENDED:
+            confirm = self._confirms[0]
+            batch = self.batches[int(confirm.batch)]
+            if batch.unsettled > 0 or self._waits_for_log:
+                return
+            if batch.unit.state != ACTIVE:
+                self._on_backed_out()
+                return
+            record = self._storing
+            if record is None:
+                record = self._put_record(confirm, batch)
+                if record is None:
+                    return
+            state: i64 = self.position.state()
+            if state == UNAVAILABLE:
+                self._reject(0, f"AMQ9509E: Channel {self.settings.name}: {self.position.failure}.")
+                return
+            if state != KNOWN:
+                self._storing = record
+                return
+            self._storing = None
+            if batch.unit.shared is not None:
+                self._committing = record
+                BatchCommit(self, self.position, record).begin(batch.unit)
+                return
+            lsn: i64 = commit_unit(self.engine, batch.unit)
+            self.position.mark_committed(record)
+            self._confirm_batch(record, lsn)
+
+    def _put_record(self, confirm: Confirm, batch: ReceiverBatch) -> SyncRecord | None:
+        """Put the new position into the unit of a batch. None: that waits for log space, or the channel has ended."""
+        before = self.position.find()
+        name = self.settings.name
         if before.sequence != self._last_sequence or before.luwid != self._last_luwid:
             # Only one of two ends of the same channel and partner may continue.
-            name = self.settings.name
             self._reject(
                 0, f"AMQ9514E: Channel {name}: another connection of {self.partner} has committed a batch meanwhile."
             )
-            return
+            return None
         record = before.successor()
         record.sequence = confirm.sequence
         record.luwid = confirm.luwid
         try:
-            check_log_space(engine)
-            self.records.put(record, batch.unit)
+            check_log_space(self.engine)
+            self.position.put(record, batch.unit)
         except MQError as error:
             if isinstance(error, LogFull) and self._log_space_tries < _LOG_SPACE_TRIES:
-                self._confirm = confirm
                 self._wait_for_log_space()
-                return
-            self._reject(error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
+                return None
+            self._reject(error.reason, f"AMQ9509E: Channel {name}: {error.detail}")
+            return None
+        return record
+
+    def on_decided(self, reason: i64) -> None:
+        """Keep the decision of the facility on the first batch; `pump` goes on with it."""
+        self._decision = reason
+        if self.state == ENDED:
+            self.position.close()
+        else:
+            self.port.schedule_pump()
+
+    def _on_decision(self) -> None:
+        record = self._committing
+        reason: i64 = self._decision
+        if record is None or reason == _UNDECIDED:
             return
-        lsn: i64 = commit_unit(engine, batch.unit)
-        self.records.mark_committed(record)
+        self._committing = None
+        self._decision = _UNDECIDED
+        if reason == mq.MQRC_NONE:
+            self._confirm_batch(record, 0)  # it was prepared durably before the facility decided
+        elif reason == mq.MQRC_BACKED_OUT:
+            self._on_backed_out(True)
+        else:
+            why = f"{describe(reason).name} ({reason})"
+            text = f"AMQ9509E: Channel {self.settings.name}: the outcome of a batch is not known: {why}."
+            self._reject(reason, f"{text} The channel goes on when the coupling facility has been recovered.")
+
+    def _confirm_batch(self, record: SyncRecord, lsn: i64) -> None:
+        """Tell the partner that a batch is committed, once it is durable."""
+        confirm = self._confirms.pop(0)
         self._last_sequence = record.sequence
         self._last_luwid = record.luwid
-        del self.batches[confirm.batch]
+        del self.batches[int(confirm.batch)]
         self.counters.count_batch(confirm.messages, confirm.messages >= self.agreed.batch_size)
         if self.monitor is not None:
             self.monitor.on_batch(confirm.messages, False)
@@ -410,6 +588,9 @@ class ReceivingEnd:
 
     def on_timer(self) -> None:
         """Handle the end of the time given to `ChannelPort.set_timer`."""
+        if self._greeting >= 0 and self.state != ENDED:
+            self._greet()
+            return
         if self.state == PAUSED:
             if self._waits_for_log or self._left_ms > 0:
                 self._send_heartbeat_reply(HEARTBEAT_PAUSED)
@@ -434,18 +615,24 @@ class ReceivingEnd:
     def _retry(self) -> None:
         """Retry the put or the commit that waits."""
         stuck = self._pending
-        confirm = self._confirm
         self._waits_for_log = False
         self._left_ms = 0
         self._has_idle_timer = False
         if stuck is not None:
+            self._pending = None
             self._put(stuck)
-        elif confirm is not None:
-            self._confirm = None
-            self._commit(confirm)
+        self.pump()
 
     def pump(self) -> None:
-        """Do nothing: a receiving end has no queue to send from."""
+        """Go on with what the coupling facility has answered."""
+        if self.state == ENDED:
+            return
+        if self._greeting >= 0:
+            self._greet()
+            return
+        self._on_decision()
+        self._collect_answers()
+        self._end_batches()
 
     def stop(self) -> None:
         """Ask the partner to end after its current batch."""
@@ -462,7 +649,9 @@ class ReceivingEnd:
     def _release(self) -> None:
         self.state = ENDED
         self._pending = None
-        self._confirm = None
+        self._putting = []
+        self._confirms = []
+        self._greeting = -1
         self._waits_for_log = False
         self.connection.unit_of_work = None
         batches = list(self.batches.values())
@@ -470,12 +659,24 @@ class ReceivingEnd:
         for batch in reversed(batches):
             if batch.unit.state == ACTIVE:
                 back_out_unit(self.engine, batch.unit)
+        if self._committing is None or self._decision != _UNDECIDED:
+            self.position.close()  # otherwise when the facility has decided
 
-    def _on_backed_out(self) -> None:
-        """End the channel after the queue manager has backed out a batch to free log space.
+    def _on_backed_out(self, is_by_facility: bool = False) -> None:
+        """End the channel after the queue manager has backed out a batch.
 
-        The reason code makes the partner send a smaller batch.
+        The link to the coupling facility broke, or it was to free log space: then the reason code makes the partner
+        send a smaller batch.
         """
+        for batch in self.batches.values():
+            part = batch.unit.shared
+            is_by_facility = is_by_facility or (isinstance(part, SharedUnit) and part.is_doomed)
+        if is_by_facility:
+            text = (
+                f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the link to the facility broke."
+            )
+            self._reject(mq.MQRC_CF_NOT_AVAILABLE, text)
+            return
         text = f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
         self._reject(mq.MQRC_RESOURCE_PROBLEM, text)
 

@@ -12,6 +12,7 @@ from ostler.channel.negotiation import ChannelSettings
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.message.message import FORMAT_AT
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
@@ -45,13 +46,17 @@ def dead_letter_unsendable(
     request: GetRequest,
     reason: i64,
     unit: UnitOfWork | None,
+    outcomes: list[PutOutcome] | None = None,
 ) -> Undeliverable:
-    """Dead-letter a message that cannot be sent, within the unit of work that it was got in."""
+    """Dead-letter a message that cannot be sent, within the unit of work that it was got in.
+
+    The outcome of a put to a shared dead-letter queue is added to `outcomes`.
+    """
     name = settings.name
     queue = settings.transmission_queue
     why = f"{describe(reason).name} ({reason})"
     refused, disposal = dead_letter_unsent(
-        engine, connection, request.md, request.body, reason, unit, settings.definition, queue
+        engine, connection, request.md, request.body, reason, unit, settings.definition, queue, outcomes
     )
     if refused == 0 and disposal == DISCARDED:
         return Undeliverable(True, f"AMQ9544W: Channel {name} has discarded a message that it cannot send: {why}.")

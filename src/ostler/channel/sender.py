@@ -7,6 +7,9 @@
 
 Further batches may be sent before earlier ones are confirmed; each message carries the number of its batch. A batch
 that is prepared when the connection breaks stays in doubt until the partner reports its position.
+
+From a shared transmission queue each get, prepare and commit is answered later by the coupling facility. The end waits
+for messages by a browse, so that no message is claimed for a get that is cancelled.
 """
 
 from __future__ import annotations
@@ -16,17 +19,24 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.channel.batch import ChannelCounters, SenderBatch, prepare_batch
+from ostler.channel.batch import ChannelCounters, SenderBatch, prepare_batch, record_batch
 from ostler.channel.batch_limits import too_large_text
 from ostler.channel.conversion import convert_for_partner, report_conversion_error
-from ostler.channel.in_doubt import describe_position, resynchronize
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.negotiation import ChannelSettings, check_agreement, next_sequence, propose
 from ostler.channel.port import ChannelPort, EndReason
+from ostler.channel.positions import UNAVAILABLE, WAITING
 from ostler.channel.refusals import ENDING_REASONS, is_permanent, quote_partner, refusal_in
 from ostler.channel.send_checks import dead_letter_unsendable, refusal_reason
-from ostler.channel.sync_records import SENDING, SyncRecords, commit_batch
+from ostler.channel.sender_position import (
+    PrivateSenderPosition,
+    Resynchronization,
+    SenderPosition,
+    describe_position,
+    unavailable_text,
+)
+from ostler.channel.sync_records import SyncRecords
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
@@ -35,8 +45,10 @@ from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import NONE, PERSISTENT
-from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.shared.units import SharedUnit
+from ostler.engine.syncpoint import back_out_unit, commit_work
 from ostler.engine.unit_of_work import ACTIVE
+from ostler.engine.unit_of_work import ENDED as UNIT_ENDED
 from ostler.model import constants as mq
 from ostler.model.errors import LogFull, MQError
 from ostler.model.reasons import describe
@@ -75,11 +87,13 @@ BATCH_HEARTBEAT: Final = 2  # waits for a heartbeat reply before it ends a batch
 REKEYING: Final = 3
 ENDING: Final = 4  # CHANNEL_END was sent
 ENDED: Final = 5
+RESOLVING: Final = 6  # the coupling facility decides on in-doubt batches, or on the open of the transmission queue
 
 _TURN_MESSAGES: Final = 256  # sent at most before other links get their turn
 _ENDING_MS: Final = 5_000
 _REKEYING_MS: Final = 10_000
 _SHORT_MS: Final = 16
+_RESOLVING_MS_MAX: Final = 20_000
 _SLOW_PARTNER_MS: Final = 2  # with slower confirmations further batches are sent meanwhile
 _LOG_SPACE_TRIES: Final = 3
 _MESSAGE_BYTES_MAX: Final = MESSAGE_BYTES_MAX + 65_536
@@ -101,6 +115,7 @@ class SendingEnd:
         """`handle` has the transmission queue open with MQOO_INPUT_EXCLUSIVE."""
         self.engine = engine
         self.records = records
+        self.position: SenderPosition = PrivateSenderPosition(engine, records, settings.name)
         self.settings = settings
         self.connection = connection
         self.handle = handle
@@ -129,6 +144,11 @@ class SendingEnd:
         self._waits_for_log = False  # no message is got until log space was made or not
         self._partner_waits = False  # it has reported that it reads nothing for now
         self._options: i64 = 0
+        self._is_watching = False  # the request browses a shared queue, and waits for a message
+        self._must_end_batch = False  # when the get that is under way is answered
+        self._is_greeting = False  # the hello waits for the position
+        self._resync: Resynchronization | None = None
+        self._resolving_ms: i64 = 0
 
     def start_monitoring(self, monitor: ChannelMonitor) -> None:
         """Measure from now on for MONCHL and STATCHL."""
@@ -139,14 +159,36 @@ class SendingEnd:
     # -- negotiation ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Send the hello: to the partner that was called, or to a requester that has called."""
-        hello = propose(self.settings, self.engine.name, self.engine.ccsid, SENDS)
-        describe_position(self.engine, self.records, hello)
-        if hello.is_reset:
-            # The partner resets itself by this hello, so the reset must be durable here first.
-            self.port.send_after(self.engine.journal.end_lsn(), hello_frame(hello))
-        else:
-            self.port.send(hello_frame(hello))
+        """Send the hello, when the position is known: to the partner that was called, or to a requester that called."""
+        self._is_greeting = True
+        self.position.attach(self.port)
+        self._greet()
+
+    def _greet(self) -> None:
+        position = self.position
+        state: i64 = position.state()
+        if state == UNAVAILABLE:
+            self._fail_position()
+            return
+        if state == WAITING:
+            self._wait_for_facility()
+            return
+        self._is_greeting = False
+        hello = propose(self.settings, position.manager_name, self.engine.ccsid, SENDS)
+        describe_position(self.engine, position, hello)
+        # The partner resets itself by the hello, so the reset must be durable here first.
+        self.port.send_after(self.engine.journal.end_lsn() if hello.is_reset else 0, hello_frame(hello))
+
+    def _fail_position(self) -> None:
+        self._fail(EndReason.RETRYABLE, mq.MQRC_CF_NOT_AVAILABLE, unavailable_text(self.position))
+
+    def _wait_for_facility(self) -> None:
+        self._resolving_ms += _SHORT_MS
+        if self._resolving_ms < _RESOLVING_MS_MAX:
+            self.port.set_timer(_SHORT_MS)
+            return
+        text = f"AMQ9509E: Channel {self.settings.name} cannot start now: the coupling facility does not answer."
+        self._fail(EndReason.RETRYABLE, mq.MQRC_CF_NOT_AVAILABLE, text)
 
     def on_welcome(self, agreed: ChannelHello) -> None:
         """Start to run with the negotiated values, after resolving in-doubt batches by the partner's position."""
@@ -155,16 +197,33 @@ class SendingEnd:
         self._writer = MessageWriter(self.port, agreed)
         self._options = mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
         self._options |= mq.MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else mq.MQGMO_SYNCPOINT
-        mismatch = resynchronize(self.engine, self.records, self.settings.name, agreed)
-        if mismatch:
-            self._fail(EndReason.PERMANENT, 0, mismatch)
-            return
-        record = self.records.find(SENDING, self.settings.name)
-        if record.is_reset:
-            fresh = record.successor()
-            fresh.sequence = record.sequence
-            self.records.write(fresh)
-        self.sequence = record.sequence
+        self.state = RESOLVING
+        self._resync = Resynchronization(self.position, agreed, self._queue.name)
+        self._resolve()
+
+    def _continue_start(self) -> bool:
+        """Go on with the start, if the position or in-doubt batches are waited for."""
+        if self.state == RESOLVING:
+            self._resolve()
+            return True
+        if self._is_greeting and self.state == NEGOTIATING:
+            self._greet()
+            return True
+        return False
+
+    def _resolve(self) -> None:
+        """Resolve in-doubt batches; then start to run. Only those of shared queues take more than this call."""
+        resync = self._resync
+        state: i64 = resync.step(self.handle.opening) if resync is not None else UNAVAILABLE
+        if state == WAITING:
+            self._wait_for_facility()
+        elif resync is not None and state == UNAVAILABLE:
+            self._fail(resync.end_reason, resync.reason, resync.text)
+        else:
+            self._start_running()
+
+    def _start_running(self) -> None:
+        self.sequence = self.position.find().sequence
         self._set_batch_size()
         self.state = RUNNING
         self._last_work_ms = self.engine.now_ms
@@ -222,26 +281,68 @@ class SendingEnd:
         self.on_welcome(agreed)
 
     def _on_confirm(self, confirm: Confirm) -> None:
-        if not self.in_flight:
+        batch: SenderBatch | None = None
+        for each in self.in_flight:
+            if not each.is_confirmed:
+                batch = each
+                break
+        if batch is None or batch.ending is not None or batch.is_recording:
             raise MalformedFrame("a confirmation without a batch in flight")
-        batch = self.in_flight.pop(0)
         if confirm.luwid != batch.luwid or confirm.sequence != batch.last:
             raise MalformedFrame("a confirmation of another batch")
-        commit_batch(self.engine, self.records, batch.as_in_doubt(self.settings.name, self.partner))
+        batch.is_confirmed = True
         self.counters.count_confirmed(batch, self.engine.now_ms)
-        if self._batch_size < self.agreed.batch_size:
-            self.records.batch_limits.count_success(self.settings.name, batch.messages, self.agreed.batch_size)
-            self._set_batch_size()
-        if self.monitor is not None:
-            self.monitor.on_batch(batch.messages, not self.in_flight)
-        self._last_work_ms = self.engine.now_ms
+        self.position.commit(batch.as_in_doubt(self.settings.name, self.partner), self.port)
+        self._settle_batches()
         self.pump()
         self._set_idle_timer()
+
+    def _settle_batches(self) -> None:
+        """Go on with the batches in flight that are prepared or committed now, in their order."""
+        while self.in_flight and self.in_flight[0].is_confirmed:
+            batch = self.in_flight[0]
+            if batch.unit.state != UNIT_ENDED:
+                part = batch.unit.shared
+                if isinstance(part, SharedUnit) and not part.is_committing:
+                    text = f"AMQ9509E: Channel {self.settings.name}: the outcome of a batch is not known."
+                    self._fail(EndReason.RETRYABLE, mq.MQRC_CALL_INTERRUPTED, text)
+                    return
+                break
+            self.in_flight.pop(0)
+            if self._batch_size < self.agreed.batch_size:
+                self.records.batch_limits.count_success(self.settings.name, batch.messages, self.agreed.batch_size)
+                self._set_batch_size()
+            if self.monitor is not None:
+                self.monitor.on_batch(batch.messages, not self.in_flight)
+            self._last_work_ms = self.engine.now_ms
+        for batch in self.in_flight:
+            if batch.is_recording and not self._prepare(batch):
+                return
+            outcome = batch.ending
+            if outcome is None:
+                continue
+            if outcome.task is not None and not outcome.task.is_done:
+                return
+            batch.ending = None
+            if outcome.reason != 0:
+                self._fail_backed_out(outcome.reason)
+                return
+            self._send_confirm(batch, outcome.after_lsn)
+
+    def _send_confirm(self, batch: SenderBatch, lsn: i64) -> None:
+        """Ask the partner to commit a batch, once that is prepared durably here."""
+        batch.confirm_ms = self.engine.now_ms
+        data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
+        self.port.send_after(lsn, data)
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
     def pump(self) -> None:
         """Send messages as far as the buffers and the batch allow."""
+        if self._continue_start():
+            return
+        if self.in_flight:
+            self._settle_batches()
         if self.state != RUNNING or self._waits_for_log:
             return
         if self.connection.broken:
@@ -272,6 +373,8 @@ class SendingEnd:
         if self.current is not None or in_flight == 0 or (request is not None and request.done):
             return True
         queue = self._queue
+        if queue.is_shared:
+            return in_flight < self._window and (queue.depth >= self._batch_size or self._is_partner_slow())
         first: i64 = queue.slots.first()
         if first != NONE and self.agreed.is_fast and not queue.slots.flags[first] & PERSISTENT:
             return True
@@ -285,6 +388,13 @@ class SendingEnd:
     def _get(self) -> bool:
         """Get a message and send it. Return False if none is available now."""
         request = self._request
+        if request is not None and self._is_watching and request.done:
+            self._is_watching = False
+            self._request = None
+            if request.reason != mq.MQRC_TRUNCATED_MSG_FAILED:
+                self._get_failed(request.reason)
+                return False
+            request = None  # there is a message to get
         if request is None:
             batch = self.current
             self.connection.unit_of_work = batch.unit if batch is not None else None
@@ -292,7 +402,7 @@ class SendingEnd:
             request.may_pause = True
             request.waker = self.waker
             if not getting.get(self.engine, request):
-                self._request = request  # its message is being read
+                self._request = request  # its message is being read, or asked for
                 return False
             self._start_batch()
         elif not request.done:
@@ -308,6 +418,9 @@ class SendingEnd:
             return False
         self._log_space_tries = 0
         self._send(request)
+        if self._must_end_batch and not self._writer.is_busy():
+            self._must_end_batch = False
+            self._end_batch()
         return True
 
     def _start_batch(self) -> None:
@@ -323,7 +436,8 @@ class SendingEnd:
         batch = self.current
         if batch is not None:
             left: i64 = batch.left_ms(self.engine.now_ms, self.settings.batch_interval_ms)
-            if left == 0:
+            if left == 0 or self._must_end_batch:
+                self._must_end_batch = False
                 self._end_batch()
             else:
                 self.port.set_timer(left)
@@ -336,6 +450,9 @@ class SendingEnd:
         return self.current is not None or in_flight == 0 or (in_flight < self._window and self._is_partner_slow())
 
     def _wait(self) -> None:
+        if self._queue.is_shared:
+            self._watch()
+            return
         batch = self.current
         self.connection.unit_of_work = batch.unit if batch is not None else None
         request = GetRequest(self.connection, self.handle, self._options | mq.MQGMO_WAIT, _MESSAGE_BYTES_MAX)
@@ -346,6 +463,22 @@ class SendingEnd:
         if getting.get(self.engine, request):
             self.port.schedule_pump()
             return
+        self._set_idle_timer()
+
+    def _watch(self) -> None:
+        """Wait for a message on a shared queue, without taking it."""
+        sharing = self.engine.sharing
+        reason: i64 = mq.MQRC_CF_NOT_AVAILABLE if sharing is None else sharing.reason(self._queue.structure)
+        if reason != 0:
+            self._get_failed(reason)
+            return
+        options: i64 = mq.MQGMO_WAIT | mq.MQGMO_BROWSE_FIRST | mq.MQGMO_FAIL_IF_QUIESCING
+        request = GetRequest(self.connection, self.handle, options, -1)
+        request.wait_ms = -1
+        request.waker = self.waker
+        self._request = request
+        self._is_watching = True
+        getting.add_watch(self.engine, request)
         self._set_idle_timer()
 
     def _idle_left_ms(self) -> i64:
@@ -362,11 +495,18 @@ class SendingEnd:
             self.port.set_timer(left + 1)
 
     def _cancel_wait(self) -> None:
+        """Cancel the get that waits. One that the coupling facility is asked for is answered soon."""
+        if self._queue.is_shared and not self._is_watching:
+            return
+        self._cancel_get()
+
+    def _cancel_get(self) -> None:
         request = self._request
         if request is not None and not request.done:
             request.waker = None
             getting.cancel(self.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
             self._request = None
+            self._is_watching = False
 
     def _get_failed(self, reason: i64) -> None:
         name = self.settings.name
@@ -429,7 +569,8 @@ class SendingEnd:
 
     def _dead_letter(self, request: GetRequest, reason: i64, batch: SenderBatch | None) -> None:
         unit = batch.unit if batch is not None else None
-        handling = dead_letter_unsendable(self.engine, self.connection, self.settings, request, reason, unit)
+        outcomes = batch.dead_letters if batch is not None else None
+        handling = dead_letter_unsendable(self.engine, self.connection, self.settings, request, reason, unit, outcomes)
         if handling.is_handled:
             self.port.note(handling.text)
         else:
@@ -443,12 +584,17 @@ class SendingEnd:
         if batch is None or self._writer.is_busy() or self.state != RUNNING:
             return
         request = self._request
-        if request is not None and request.done:
+        if request is not None and request.done and not self._is_watching:
             self.port.schedule_pump()  # the batch has got another message, which is sent first
+            return
+        if request is not None and self._queue.is_shared and not self._is_watching:
+            self._must_end_batch = True  # it may get another message yet
             return
         if batch.unit.state != ACTIVE:
             # The log was full, or the connection was stopped: its messages are back on the queue.
-            self._fail(EndReason.RETRYABLE, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out.")
+            self._fail_backed_out(0)
+            return
+        if batch.dead_letters and not self._are_dead_letters_put(batch):
             return
         quiet: i64 = self.settings.batch_heartbeat_ms
         if quiet > 0 and (self._partner_waits or self.port.silence_ms() > quiet):
@@ -461,10 +607,10 @@ class SendingEnd:
         if batch.messages == 0:  # all its messages were dead-lettered
             self.current = None
             self.connection.unit_of_work = None
-            commit_unit(engine, batch.unit)
+            commit_work(engine, batch.unit)
             return
         try:
-            lsn: i64 = prepare_batch(engine, self.records, batch, self.settings.name, self.partner)
+            record_batch(engine, self.position, batch)
         except MQError as error:
             if isinstance(error, LogFull) and self._log_space_tries < _LOG_SPACE_TRIES:
                 self._log_space_tries += 1
@@ -475,17 +621,57 @@ class SendingEnd:
             return
         self.current = None
         self.connection.unit_of_work = None
-        batch.confirm_ms = engine.now_ms
         self.in_flight.append(batch)
-        data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
-        self.port.send_after(lsn, data)
+        batch.is_recording = True
+        self._prepare(batch)
+
+    def _prepare(self, batch: SenderBatch) -> bool:
+        """Prepare a batch when its position is in its unit. Return False while that is not so."""
+        state: i64 = self.position.state()
+        if state == WAITING:
+            return False
+        if state == UNAVAILABLE:
+            self._fail_position()
+            return False
+        if batch.unit.state != ACTIVE:
+            self._fail_backed_out(0)
+            return False
+        batch.is_recording = False
+        outcome = prepare_batch(self.engine, self.position, batch, self.settings.name, self.partner)
+        if outcome.task is None:
+            self._send_confirm(batch, outcome.after_lsn)
+        else:
+            batch.ending = outcome
+            self.engine.notify_when_done(outcome.task, self.waker)
+        return True
+
+    def _fail_backed_out(self, reason: i64) -> None:
+        text = f"AMQ9509E: A batch of channel {self.settings.name} was backed out."
+        self._fail(EndReason.RETRYABLE, reason, text)
+
+    def _are_dead_letters_put(self, batch: SenderBatch) -> bool:
+        """Return False while a shared dead-letter queue has not answered. The channel fails if that refuses one."""
+        for outcome in batch.dead_letters:
+            if outcome.task is not None and not outcome.task.is_done:
+                self.engine.notify_when_done(outcome.task, self.waker)
+                self._must_end_batch = True
+                return False
+            if outcome.has_failed():
+                text = (
+                    f"AMQ9544E: Channel {self.settings.name} cannot put a message on {self.engine.dead_letter_queue}."
+                )
+                self._fail(EndReason.RETRYABLE, outcome.reason, text)
+                return False
+        batch.dead_letters = []
+        return True
 
     def _set_batch_size(self) -> None:
         """Set the batch size and the number of batches in flight by the space in the partner's log."""
         limit = self.records.batch_limits.find(self.settings.name)
         size: i64 = self.agreed.batch_size
         self._batch_size = size if limit is None else min(size, limit.messages)
-        self._window = self.agreed.window if limit is None else 1
+        # The position of the group goes from one batch to the next.
+        self._window = self.agreed.window if limit is None and not self.position.is_group else 1
 
     def _lower_batch_limit(self) -> None:
         """Send smaller batches from now on: the partner's log had no space for those in flight."""
@@ -504,7 +690,7 @@ class SendingEnd:
             if self.state != RUNNING or self._writer.is_busy():
                 return
         self._end_batch()
-        if self.current is not None or self.in_flight or self.state != RUNNING:
+        if self.current is not None or self.in_flight or self.state != RUNNING or self._request is not None:
             return
         if self.is_stopping:
             self.state = ENDING
@@ -521,6 +707,8 @@ class SendingEnd:
     def on_timer(self) -> None:
         """Handle the end of the time given to `ChannelPort.set_timer`."""
         self._waits_for_log = False
+        if self._continue_start():
+            return
         if self.state == ENDING:
             self._end()
             return
@@ -558,7 +746,7 @@ class SendingEnd:
         """End the channel after the current batch."""
         self.is_stopping = True
         self.port.notify_changed()
-        if self.state == NEGOTIATING:
+        if self.state == NEGOTIATING or self.state == RESOLVING:
             self._finish(EndReason.NORMAL, 0, "")
         else:
             self.pump()
@@ -578,7 +766,8 @@ class SendingEnd:
 
     def _release(self) -> None:
         self.state = ENDED
-        self._cancel_wait()
+        self.position.attach(None)
+        self._cancel_get()
         self._request = None
         self._writer.drop()
         batch = self.current
@@ -587,11 +776,15 @@ class SendingEnd:
         self.connection.unit_of_work = None
         if unit is not None and unit.state == ACTIVE:
             back_out_unit(self.engine, unit)
+        for other in self.in_flight:
+            if other.unit.state == ACTIVE:  # it waits for a shared dead-letter queue, and was not announced
+                back_out_unit(self.engine, other.unit)
 
     def _fail(self, end_reason: EndReason, reason: i64, text: str) -> None:
-        """End the channel, and send the reason to the partner."""
+        """End the channel, and send the reason to the partner, unless that has heard nothing yet."""
         if self.state != ENDED:
-            self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
+            if not self._is_greeting:
+                self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
             self._finish(end_reason, reason, text)
 
     def _finish(self, end_reason: EndReason, reason: i64, text: str) -> None:

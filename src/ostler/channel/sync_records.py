@@ -17,6 +17,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
 from ostler.channel.batch_limits import BatchLimits
+from ostler.channel.port import ChannelPort
 from ostler.engine import apply
 from ostler.engine.core import Engine, refusal
 from ostler.engine.events.reports import own_descriptor
@@ -25,6 +26,7 @@ from ostler.engine.message.message import FORMAT_AT, MESSAGE_TYPE_AT
 from ostler.engine.queue.delivery import check_admission, deliver
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, NONE
+from ostler.engine.shared.units import CommitListener, SharedUnit
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
 from ostler.model import constants as mq
@@ -32,7 +34,9 @@ from ostler.model.errors import LogFull, MQError
 from ostler.wire.channel_frames import LUWID_BYTES
 
 SYNC_QUEUE: Final = "SYSTEM.CHANNEL.SYNCQ"
-_FORMAT: Final = b"OSTLSYNC"
+GROUP_SYNC_QUEUE: Final = "SYSTEM.QSG.CHANNEL.SYNCQ"
+"""The shared queue with the records of the channels of a queue-sharing group."""
+SYNC_FORMAT: Final = b"OSTLSYNC"
 _VERSION: Final = 1
 
 # Kinds of records.
@@ -44,7 +48,9 @@ NO_LUWID: Final = bytes(LUWID_BYTES)
 
 _BODY_BYTES: Final = 4 * 5 + LUWID_BYTES + 20 + 48
 _XID_MAGIC: Final = b"OSC1"  # the number is that of the layout
+_GROUP_XID_MAGIC: Final = b"OSC2"  # of a channel of the group: followed by the position before the batch
 _XID_BYTES: Final = 4 + 20 + 48 + LUWID_BYTES + 12
+_GROUP_XID_BYTES: Final = _XID_BYTES + 4 + LUWID_BYTES
 _ORPHANS_MAX: Final = 16
 
 
@@ -54,6 +60,7 @@ class DesiredState(Enum):
     NONE = 0
     ACTIVE = 1
     STOPPED = 2
+    FIXED = 3  # active with CHLDISP(FIXSHARED): at this queue manager only
 
 
 _DESIRED_STATES: Final = {each.value: each for each in DesiredState}
@@ -142,7 +149,7 @@ class SyncRecords:
     def _load_slot(self, queue: Queue, slot: i64) -> None:
         message = queue.load(slot)
         if (
-            message.md[FORMAT_AT : FORMAT_AT + 8] != _FORMAT
+            message.md[FORMAT_AT : FORMAT_AT + 8] != SYNC_FORMAT
             or read_i32_le(message.md, MESSAGE_TYPE_AT) != mq.MQMT_DATAGRAM
         ):
             return  # another message, such as a report on a record
@@ -153,12 +160,32 @@ class SyncRecords:
         record.seq = queue.slots.seqs[slot]
         record.queue_id = queue.queue_id
         earlier = self._records.get(record.key())
-        if earlier is not None:
+        if earlier is not None and earlier.queue_id == record.queue_id:
+            if earlier.seq == record.seq:
+                return
             if earlier.seq > record.seq:
                 self._remove(queue, record)
                 return
             self._remove(queue, earlier)
         self._records[record.key()] = record
+
+    def refresh(self) -> None:
+        """Find records whose units of work were committed by the settlement with a coupling facility."""
+        if self.engine.member.number != 0:
+            self.load()
+
+    def is_undecided(self, kind: i64, channel: str, partner: str = "") -> bool:
+        """Return True while a unit with a new record of an end waits for the decision of a coupling facility."""
+        for unit in self.engine.units_of_work.values():
+            if unit.state != PREPARED or unit.xid or (unit.shared is None and unit.shared_start == 0):
+                continue
+            for entry in unit.entries:
+                if not entry.is_put or entry.queue.name != SYNC_QUEUE or entry.queue.deleted:
+                    continue
+                record = decode_record(entry.queue.load(entry.slot).body)
+                if record is not None and record.key() == (kind, channel, partner):
+                    return True
+        return False
 
     def find(self, kind: i64, channel: str, partner: str = "") -> SyncRecord:
         """Return the record of an end, or a new one that is not written yet."""
@@ -179,7 +206,7 @@ class SyncRecords:
         if reason != 0:
             raise refusal(reason, f"Queue {SYNC_QUEUE} does not take a record of channel {record.channel}.")
         record.seq = queue.next_seq
-        md = own_descriptor(self.engine, _FORMAT, 0, mq.MQPER_PERSISTENT)
+        md = own_descriptor(self.engine, SYNC_FORMAT, 0, mq.MQPER_PERSISTENT)
         deliver(self.engine, queue, md, b"", body, unit)
         record.slot = unit.entries[-1].slot
         record.queue_id = queue.queue_id
@@ -232,63 +259,136 @@ class SyncRecords:
         apply.get(queue, slot)
 
 
-@final
-class InDoubtBatch:
-    """A batch that was sent and prepared, but not yet confirmed by the partner."""
+class SentBatch:
+    """A batch that was sent and prepared, by the name that it has in the log and in the coupling facility."""
 
-    def __init__(
-        self, unit: UnitOfWork, channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64
-    ) -> None:
-        self.unit = unit
+    def __init__(self, channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64) -> None:
         self.channel = channel
         self.partner = partner  # the receiving queue manager
         self.luwid = luwid
         self.first: i64 = first
         self.last: i64 = last
         self.messages: i64 = messages
+        # Of a channel of the group: the position before, whose record the batch has taken off its queue.
+        self.is_group = False
+        self.sequence_before: i64 = 0
+        self.luwid_before: bytes = NO_LUWID
+
+    def xid(self) -> bytes:
+        """Return the XID for the prepared unit of work."""
+        writer = BytesWriter()
+        writer.write(_GROUP_XID_MAGIC if self.is_group else _XID_MAGIC)
+        writer.write(self.channel.encode("latin-1", "replace")[:20].ljust(20))
+        writer.write(self.partner.encode("latin-1", "replace")[:48].ljust(48))
+        writer.write(self.luwid)
+        write_i32_le(writer, i32(self.first))
+        write_i32_le(writer, i32(self.last))
+        write_i32_le(writer, i32(self.messages))
+        if self.is_group:
+            write_i32_le(writer, i32(self.sequence_before))
+            writer.write(self.luwid_before)
+        return writer.getvalue()
 
 
-def batch_xid(channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64) -> bytes:
-    """Return the XID for the prepared unit of work of a batch."""
-    writer = BytesWriter()
-    writer.write(_XID_MAGIC)
-    writer.write(channel.encode("latin-1", "replace")[:20].ljust(20))
-    writer.write(partner.encode("latin-1", "replace")[:48].ljust(48))
-    writer.write(luwid)
-    write_i32_le(writer, i32(first))
-    write_i32_le(writer, i32(last))
-    write_i32_le(writer, i32(messages))
-    return writer.getvalue()
+@final
+class InDoubtBatch(SentBatch):
+    """A batch of this queue manager that is not yet confirmed by the partner."""
+
+    def __init__(
+        self, unit: UnitOfWork, channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64
+    ) -> None:
+        super().__init__(channel, partner, luwid, first, last, messages)
+        self.unit = unit
 
 
-def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubtBatch]:
-    """Return the in-doubt batches of a channel, or of all channels, in the order in which they were sent."""
+@final
+class PeerBatch(SentBatch):
+    """A batch that another member of the group has left in doubt. `id` is that of its unit in the facility."""
+
+    def __init__(self, id: bytes, named: SentBatch) -> None:
+        super().__init__(named.channel, named.partner, named.luwid, named.first, named.last, named.messages)
+        self.is_group = True
+        self.sequence_before = named.sequence_before
+        self.luwid_before = named.luwid_before
+        self.id = id
+
+
+def decode_xid(xid: bytes) -> SentBatch | None:
+    """Return the batch that an XID names; None for those of other coordinators."""
+    is_group: bool = xid[:4] == _GROUP_XID_MAGIC and len(xid) == _GROUP_XID_BYTES
+    if not is_group and (xid[:4] != _XID_MAGIC or len(xid) != _XID_BYTES):
+        return None
+    at: i64 = 72 + LUWID_BYTES
+    batch = SentBatch(
+        xid[4:24].decode("latin-1").rstrip(),
+        xid[24:72].decode("latin-1").rstrip(),
+        xid[72:at],
+        i64(read_i32_le(xid, at)),
+        i64(read_i32_le(xid, at + 4)),
+        i64(read_i32_le(xid, at + 8)),
+    )
+    if is_group:
+        batch.is_group = True
+        batch.sequence_before = i64(read_i32_le(xid, at + 12))
+        batch.luwid_before = xid[at + 16 : at + 16 + LUWID_BYTES]
+    return batch
+
+
+def batches_in_doubt(engine: Engine, channel: str = "", is_group: bool = False) -> list[InDoubtBatch]:
+    """Return the in-doubt batches of a channel, or of all channels, in the order in which they were sent.
+
+    `is_group`: those of channels whose position is that of the queue-sharing group, otherwise all others.
+    """
     found: list[InDoubtBatch] = []
     for number in sorted(engine.units_of_work):
         unit = engine.units_of_work[number]
-        xid = unit.xid
-        if unit.state != PREPARED or len(xid) != _XID_BYTES or xid[:4] != _XID_MAGIC:
+        if unit.state != PREPARED or not unit.xid:
             continue
-        name = xid[4:24].decode("latin-1").rstrip()
-        if channel and name != channel:
+        named = decode_xid(unit.xid)
+        if named is None or named.is_group != is_group or (channel and named.channel != channel):
             continue
-        at: i64 = 72 + LUWID_BYTES
-        found.append(
-            InDoubtBatch(
-                unit,
-                name,
-                xid[24:72].decode("latin-1").rstrip(),
-                xid[72:at],
-                i64(read_i32_le(xid, at)),
-                i64(read_i32_le(xid, at + 4)),
-                i64(read_i32_le(xid, at + 8)),
-            )
-        )
+        batch = InDoubtBatch(unit, named.channel, named.partner, named.luwid, named.first, named.last, named.messages)
+        batch.is_group = is_group
+        batch.sequence_before = named.sequence_before
+        batch.luwid_before = named.luwid_before
+        found.append(batch)
     return found
 
 
-def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i64:
-    """Commit a batch that the partner has committed, and return the LSN."""
+def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch, port: ChannelPort | None = None) -> None:
+    """Commit a batch that the partner has committed.
+
+    The coupling facility decides on a batch with messages of shared queues. `port` is pumped when that is done, whether
+    the unit has ended then or not.
+    """
+    part = batch.unit.shared
+    if part is None:
+        commit_unit(engine, batch.unit)
+        record_commit(records, batch)
+        return
+    assert isinstance(part, SharedUnit)
+    if not part.is_committing:
+        part.commit_for(SentCommit(records, batch, port))
+
+
+@final
+class SentCommit(CommitListener):
+    """The commit of a sent batch. Its record follows the decision, also when the channel has ended meanwhile."""
+
+    def __init__(self, records: SyncRecords, batch: InDoubtBatch, port: ChannelPort | None) -> None:
+        self._records = records
+        self._batch = batch
+        self._port = port
+
+    def on_committed(self, reason: i64) -> None:
+        if reason == mq.MQRC_NONE:
+            record_commit(self._records, self._batch)
+        if self._port is not None:
+            self._port.schedule_pump()
+
+
+def record_commit(records: SyncRecords, batch: InDoubtBatch) -> None:
+    """Make the record of a sent batch valid that is committed."""
     record = records.find(SENDING, batch.channel).successor()
     record.sequence = batch.last
     record.luwid = batch.luwid
@@ -297,9 +397,7 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i
             record.slot = entry.slot
             record.seq = entry.seq
             record.queue_id = entry.queue.queue_id
-    lsn: i64 = commit_unit(engine, batch.unit)
     records.mark_committed(record)
-    return lsn
 
 
 def check_log_space(engine: Engine) -> None:

@@ -28,6 +28,8 @@ from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.channels.group_channels import default_disposition
+from ostler.server.channels.group_commands import GroupChannelCommands, RunsElsewhere
 from ostler.server.channels.host import ChannelHost
 from ostler.server.channels.instance import CALLER_TYPES, RECEIVER_TYPES, SENDER_TYPES, ChannelInstance
 from ostler.server.channels.mca import ChannelAgent
@@ -83,17 +85,56 @@ class ChannelCommands:
         self._server = server
         self._channels = channels
         self._tls = tls
+        self._groups = GroupChannelCommands(channels)
         self._pings: dict[ChannelAgent, Ping] = {}
 
     # -- from other threads --------------------------------------------------------------------------------------------
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, disposition: str = "") -> None:
         """START CHANNEL. CommandRefused and MQError."""
-        self._run_durably(partial(self._channels.start, name))
+        self._run_durably(partial(self._channels.start, name, disposition))
+        if self._is_of_group(name, disposition):
+            self._groups.await_start(name)
 
-    def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
-        """STOP CHANNEL. CommandRefused."""
+    def stop(
+        self, name: str, mode: str, status: str, connection_name: str, queue_manager: str, disposition: str = ""
+    ) -> None:
+        """STOP CHANNEL. CommandRefused; RunsElsewhere if another member runs it."""
+        if self._is_of_group(name, disposition) and not self._is_here(name):
+            holder = self._groups.holder(name)
+            if holder and holder != self._channels.engine.name:
+                raise RunsElsewhere(holder)
+            if status != "STOPPED":
+                raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
+            self._groups.set_state(name, DesiredState.STOPPED)
+            return
         self._run_durably(partial(stop_channel, self._channels, name, mode, status, connection_name, queue_manager))
+
+    def _is_of_group(self, name: str, disposition: str) -> bool:
+        """Return True if a command is for the channel of the group: as given, as it runs, or by DEFCDISP."""
+        with self._server.manager.turn:
+            definition = self._channels.require(name)
+            if subtype_of(ObjectType.CHANNEL, definition.attributes) not in SENDER_TYPES:
+                return False
+            instance = self._channels.outbound_instances.get(name)
+            if not disposition and instance is not None and instance.state != states.INACTIVE:
+                disposition = instance.disposition
+            return (disposition or default_disposition(definition)) != "PRIVATE"
+
+    def _is_received_by_group(self, name: str, disposition: str) -> bool:
+        """Return True if RESET is for the positions of the group at a receiving end: as given, or by DEFCDISP."""
+        with self._server.manager.turn as engine:
+            definition = self._channels.require(name)
+            if subtype_of(ObjectType.CHANNEL, definition.attributes) not in RECEIVER_TYPES:
+                return False
+            if engine.sharing is None and not disposition:
+                return False
+            return (disposition or default_disposition(definition)) != "PRIVATE"
+
+    def _is_here(self, name: str) -> bool:
+        with self._server.manager.turn:
+            instance = self._channels.outbound_instances.get(name)
+            return instance is not None and instance.state != states.INACTIVE
 
     def _run_durably(self, task: Callable[[], None]) -> None:
         """Run a task on the reactor's thread, and wait until its changes are durable."""
@@ -106,14 +147,23 @@ class ChannelCommands:
         with self._server.manager.turn:
             return [each for each in all_statuses(self._channels) if self._channels.find(each.name) is not None]
 
-    def reset(self, name: str, sequence_number: int) -> None:
+    def reset(self, name: str, sequence_number: int, disposition: str = "") -> None:
         """RESET CHANNEL. CommandRefused and MQError."""
+        if self._is_of_group(name, disposition):
+            self._groups.reset_sender(name, sequence_number)
+            return
+        if self._is_received_by_group(name, disposition):
+            self._groups.reset_receiver(name, sequence_number)
+            return
         lsn = self._run(partial(self._reset, name, sequence_number))
         if lsn:
             self._server.manager.writer.wait_durable(lsn)
 
-    def resolve(self, name: str, action: str, luwid: bytes) -> str:
+    def resolve(self, name: str, action: str, luwid: bytes, disposition: str = "") -> str:
         """RESOLVE CHANNEL: return a warning for the operator or an empty text. CommandRefused."""
+        if self._is_of_group(name, disposition):
+            self._groups.resolve(name, action, luwid)
+            return ""
         lsn, warning = self._run(partial(self._resolve, name, action, luwid))
         self._server.manager.writer.wait_durable(lsn)
         return warning
@@ -299,7 +349,10 @@ def stop_channel(
     if queue_manager:
         selected = [each for each in selected if each.partner == queue_manager]
     is_whole = not connection_name and not queue_manager
-    if status == "STOPPED" and is_whole:
+    own = channels.outbound_instances.get(name)
+    if own is not None and own.disposition == "SHARED" and own in selected:
+        pass  # the group keeps its state
+    elif status == "STOPPED" and is_whole:
         channels.set_desired_state(name, DesiredState.STOPPED)
         if kind in RECEIVER_TYPES:
             channels.stopped.add(name)
@@ -322,6 +375,7 @@ def _stop_instance(channels: ChannelService, instance: ChannelInstance, mode: st
         channels.cancel_pending(instance)
         channels.capacity.release()
         instance.apply(STOP_COMPLETE if status == "STOPPED" else _ending_event(instance))
+        channels.groups.release(instance, DesiredState.STOPPED if status == "STOPPED" else DesiredState.NONE)
         return
     instance.status_after = status
     if mode == "QUIESCE":

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Protocol
 
 from ostler.channel.delivery import InboundDelivery
+from ostler.channel.group.group_sender import StartedBy
+from ostler.channel.group.shared_position import GroupPositions
 from ostler.channel.negotiation import ChannelSettings, negotiate, number_of
 from ostler.channel.port import EndReason
 from ostler.channel.receiver import ReceivingEnd
@@ -19,6 +21,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.capacity import ChannelCapacity, ChannelInstances
+from ostler.server.channels.group_channels import GroupChannels
 from ostler.server.channels.instance import IDLE_STATES, RECEIVER_TYPES, SENDER_TYPES, ChannelInstance
 from ostler.server.channels.mca import ChannelAgent
 from ostler.server.net.link import CLOSING, ServerLink
@@ -35,6 +38,8 @@ class ChannelStarter(ChannelInstances, Protocol):
     def records(self) -> SyncRecords: ...
     @property
     def capacity(self) -> ChannelCapacity: ...
+    @property
+    def groups(self) -> GroupChannels: ...
 
     def require(self, name: str) -> Definition: ...
     def connect_as(self, user: str, channel: str) -> Connection: ...
@@ -54,6 +59,7 @@ class InboundChannels:
         self._channels = channels
         self._admission = admission
         self._name = channels.engine.name
+        self.positions = GroupPositions(channels.engine)
 
     def handle_hello(self, link: ServerLink, request: int, payload: bytes) -> None:
         """Handle the first frame of a queue manager that has connected."""
@@ -179,6 +185,12 @@ class InboundChannels:
         settings = ChannelSettings(instance.definition)
         delivery = InboundDelivery(self._channels.engine, connection, instance.definition)
         end = ReceivingEnd(self._channels.engine, self._channels.records, settings, connection, delivery, agent.port())
+        end.waker = agent
+        sharing = self._channels.engine.sharing
+        if agent.link.is_for_group and sharing is not None:
+            end.manager_name = sharing.group
+            end.position = self.positions.new(instance.name, end.port)
+            instance.disposition = "SHARED"
         try:
             end.welcome(request, hello)
         except MQError:
@@ -220,7 +232,9 @@ class InboundChannels:
         instance.apply(CALLED)
         instance.partner = hello.queue_manager
         instance.address = link.address
+        self._channels.groups.choose(instance, "", StartedBy.TRIGGER)
         self._channels.open_transmission_queue(instance)
+        self._channels.groups.begin(instance)
         self._channels.outbound_instances[name] = instance
         self._channels.start_sender(self._channels.new_agent(instance, link), instance, ChannelSettings(definition))
 

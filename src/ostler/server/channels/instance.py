@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import i64
 
 from ostler.channel.batch import ChannelCounters
+from ostler.channel.group.group_sender import GroupSenderPosition, StartedBy
 from ostler.channel.negotiation import number_of
 from ostler.channel.retrying import RetryCounter
 from ostler.channel.states import INACTIVE, RETRYING, STOPPED, next_state
 from ostler.engine.connection import Connection
+from ostler.engine.task import EngineTask
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.definitions import Definition
@@ -62,6 +64,11 @@ class ChannelInstance:
         self.attempt: ConnectAttempt | None = None
         self.agent: ChannelAgent | None = None
         self.connection: Connection | None = None  # of a sending end, with its transmission queue open
+        self.disposition = "PRIVATE"  # CHLDISP: PRIVATE, SHARED or FIXSHARED
+        self.position: GroupSenderPosition | None = None  # of a sending end, unless it is PRIVATE
+        self.started_by = StartedBy.OPERATOR
+        self.location: str | None = None  # of the position, when it is known: empty, or why it is not to be had
+        self.is_elsewhere = False  # another member runs it
         self.partner = ""
         self.address = ""
         self.user = ""
@@ -83,6 +90,17 @@ class ChannelInstance:
         if not self.is_start_reported:
             return False  # it has not started since the last attempt
         return self.counters().batches > 0 or (self.started_ms > 0 and wall_ms - self.started_ms > _STABLE_MS)
+
+    @property
+    def is_group(self) -> bool:
+        """True for CHLDISP(SHARED) and CHLDISP(FIXSHARED)."""
+        return self.disposition != "PRIVATE"
+
+    def opening(self) -> EngineTask | None:
+        """Return the task of a transmission queue that is being opened; None if it is open."""
+        for handle in self.connection.handles.values() if self.connection is not None else ():
+            return handle.opening
+        return None
 
     @property
     def is_receiving(self) -> bool:

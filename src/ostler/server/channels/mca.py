@@ -88,9 +88,12 @@ class ChannelAgent(LinkAgent):
             self.handler.on_agent_frame(self, type, request, buffer[start:end])
 
     def pump(self) -> None:
-        sending = self.sending
-        if sending is not None and not self.has_ended:
-            sending.pump()
+        if self.has_ended:
+            return
+        if self.sending is not None:
+            self.sending.pump()
+        elif self.receiving is not None:
+            self.receiving.pump()
 
     def fire(self, now_ms: i64) -> None:
         self.on_timer()

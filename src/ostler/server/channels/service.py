@@ -12,11 +12,13 @@ from functools import partial
 from typing import Final
 
 from ostler.channel import states, sync_records
+from ostler.channel.group.group_sender import StartedBy
 from ostler.channel.negotiation import ChannelSettings, number_of, propose, text_of
 from ostler.channel.port import EndReason
 from ostler.channel.receiver import PAUSED
 from ostler.channel.refusals import refusal_in, refusal_text
 from ostler.channel.sender import SendingEnd
+from ostler.channel.sender_position import unavailable_text
 from ostler.channel.states import (
     CALLBACK_PROMISED,
     CALLED_BACK,
@@ -40,7 +42,7 @@ from ostler.channel.sync_records import DesiredState, SyncRecord, SyncRecords
 from ostler.command.admin.context import CHANNEL_ACTIVE, ApplicationStatus, CommandRefused
 from ostler.engine.connection import Connection
 from ostler.engine.events import channel_events
-from ostler.engine.open import OpenRequest, open_object
+from ostler.engine.open import OpenRequest, complete_open, open_object
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of, valid_name
@@ -49,6 +51,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.capacity import ChannelCapacity
+from ostler.server.channels.group_channels import GroupChannels
 from ostler.server.channels.host import ChannelHost
 from ostler.server.channels.inbound import InboundChannels
 from ostler.server.channels.instance import (
@@ -80,6 +83,13 @@ _NOTES_MAX: Final = 4096  # there may be thousands of channels, each with its ow
 _NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of a message
 _TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
+# Reasons for which a transmission queue may be opened later.
+_TEMPORARY_REASONS: Final = (
+    mq.MQRC_OBJECT_IN_USE,
+    mq.MQRC_CF_NOT_AVAILABLE,
+    mq.MQRC_CF_STRUC_FAILED,
+    mq.MQRC_CF_STRUC_IN_USE,
+)
 _QUALIFIERS: Final = {
     EndReason.NORMAL: mq.MQRQ_CHANNEL_STOPPED_OK,
     EndReason.RETRYABLE: mq.MQRQ_CHANNEL_STOPPED_RETRY,
@@ -106,6 +116,7 @@ class ChannelService(ChannelAgentHandler):
         self._notes = RateLimitedLog(server.manager.note, _NOTES_MAX)
         self.capacity = ChannelCapacity(self, self._connect)
         self.admission = admission
+        self.groups = GroupChannels(self)
         self.inbound = InboundChannels(self, admission)
         self._tls = tls
 
@@ -127,6 +138,7 @@ class ChannelService(ChannelAgentHandler):
                     self.start(record.channel)
                 except (CommandRefused, MQError) as error:
                     self.note_channel(f"AMQ9999E: Channel {record.channel} could not be restarted: {error}")
+        self.groups.begin_looking()
 
     def _restore_stopped(self, definition: Definition) -> None:
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
@@ -158,8 +170,8 @@ class ChannelService(ChannelAgentHandler):
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    def start(self, name: str) -> None:
-        """START CHANNEL. CommandRefused and MQError."""
+    def start(self, name: str, disposition: str = "", by: StartedBy = StartedBy.OPERATOR) -> None:
+        """START CHANNEL. `disposition` is CHLDISP; empty: DEFCDISP of the channel. CommandRefused and MQError."""
         definition = self.require(name)
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
         refusal = check_exits(definition, self.manager.settings.channels.ignores_exits)
@@ -180,9 +192,12 @@ class ChannelService(ChannelAgentHandler):
         if before is not None:
             self.cancel_pending(before)
         instance = ChannelInstance(definition, False)
+        self.groups.choose(instance, disposition, by)
+        if before is not None:
+            self.groups.replace(before, instance)
         instance.apply(START)
         self.outbound_instances[name] = instance
-        self.set_desired_state(name, DesiredState.ACTIVE)
+        self.set_desired_state(name, DesiredState.ACTIVE, instance)
         if self.capacity.acquire(instance):
             self.manager.note(f"AMQ9002I: Channel '{name}' is starting.")
             self._connect(instance)
@@ -214,7 +229,7 @@ class ChannelService(ChannelAgentHandler):
         if self.is_ending or (instance is not None and instance.state != states.INACTIVE):
             return
         try:
-            self.start(name)
+            self.start(name, by=StartedBy.TRIGGER)
         except (CommandRefused, MQError) as error:
             text = f"AMQ9519E: Channel {name} could not be started by its trigger: {error}"
             # The name may come from any application that can put to the initiation queue.
@@ -235,12 +250,61 @@ class ChannelService(ChannelAgentHandler):
         try:
             parse_connection_names(text_of(definition, "CONNAME"))
             parse_local_addresses(text_of(definition, "LOCLADDR"))
+        except MQError as error:
+            self._cannot_open(instance, error)
+            return
+        if instance.position is not None:
+            self.groups.begin(instance)
+        else:
+            self._open_queue(instance)
+
+    def on_located(self, instance: ChannelInstance) -> None:
+        """Go on with the start of a channel of the group whose position is known, or not to be had."""
+        position = instance.position
+        if position is None or instance.state != states.INITIALIZING or instance.connection is not None:
+            return  # it was stopped meanwhile
+        if position.is_elsewhere or position.is_unwanted:
+            self.capacity.release()
+            instance.apply(ENDED)
+            self.groups.release(instance, None)
+        elif position.failure:
+            self._on_ended(instance, EndReason.RETRYABLE, unavailable_text(position))
+        else:
+            self._open_queue(instance)
+
+    def _open_queue(self, instance: ChannelInstance) -> None:
+        try:
             if instance.kind in SENDER_TYPES:
                 self.open_transmission_queue(instance)
         except MQError as error:
-            end_reason = EndReason.RETRYABLE if error.reason == mq.MQRC_OBJECT_IN_USE else EndReason.PERMANENT
-            self._on_ended(instance, end_reason, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
+            self._cannot_open(instance, error)
             return
+        opening = instance.opening()
+        if opening is None or instance.connection is None:
+            self._call(instance)
+        else:  # a shared queue, which the coupling facility opens for one member only
+            opened = partial(self._opened, instance, instance.connection)
+            self.engine.notify_when_done(opening, partial(self.reactor.post, opened))
+
+    def _opened(self, instance: ChannelInstance, connection: Connection) -> None:
+        """Go on with the start of a channel whose shared transmission queue is open, or is not."""
+        if instance.connection is not connection or instance.state != states.INITIALIZING:
+            return  # it was stopped meanwhile
+        try:
+            for handle in list(connection.handles.values()):
+                complete_open(self.engine, connection, handle)
+        except MQError as error:
+            self._cannot_open(instance, error)
+            return
+        self._call(instance)
+
+    def _cannot_open(self, instance: ChannelInstance, error: MQError) -> None:
+        end_reason = EndReason.RETRYABLE if error.reason in _TEMPORARY_REASONS else EndReason.PERMANENT
+        self._on_ended(instance, end_reason, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
+
+    def _call(self, instance: ChannelInstance) -> None:
+        """Call the partner of a channel whose transmission queue is open."""
+        definition = instance.definition
         instance.address = text_of(definition, "CONNAME")
         alive = keep_alive_seconds(number_of(definition, "KAINT", mq.MQKAI_AUTO), number_of(definition, "HBINT", 300))
         instance.attempt = self.connector.connect(
@@ -258,12 +322,15 @@ class ChannelService(ChannelAgentHandler):
         if queue is None or not queue.is_transmission:
             text = f"{name} is not a transmission queue. Define it with USAGE(XMITQ)."
             raise MQError(mq.MQRC_UNKNOWN_CHANNEL_NAME, text)
+        options = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_FAIL_IF_QUIESCING
+        if queue.is_shared:
+            options |= mq.MQOO_BROWSE  # the MCA waits by browsing
         connection = self.connect_as("", instance.name)
         try:
             open_object(
                 self.engine,
                 connection,
-                OpenRequest(mq.MQOT_Q, name, mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_FAIL_IF_QUIESCING),
+                OpenRequest(mq.MQOT_Q, name, options),
             )
         except MQError as error:
             self.manager.release(connection, False)
@@ -320,6 +387,8 @@ class ChannelService(ChannelAgentHandler):
             return
         handle = next(iter(connection.handles.values()))
         end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
+        if instance.position is not None:
+            end.position = instance.position
         end.waker = agent
         end.key_reset_bytes = key_reset_bytes(self.engine.manager)
         agent.sending = end
@@ -442,13 +511,18 @@ class ChannelService(ChannelAgentHandler):
             return
         if self.is_ending:
             instance.apply(ENDED)
+            self.groups.release(instance, None)
+        elif self.groups.has_lost(instance) and not instance.status_after:
+            instance.apply(ENDED)  # whoever has the lock next goes on
+            self.groups.release(instance, None)
         elif instance.status_after == "STOPPED":
             instance.apply(STOP_COMPLETE)
+            self.groups.release(instance, DesiredState.STOPPED)
         elif instance.status_after or end_reason == EndReason.NORMAL:
             self._set_inactive(instance)
         elif end_reason == EndReason.PERMANENT and not instance.is_inbound:
             instance.apply(FAILED_PERMANENTLY)
-            self.set_desired_state(name, DesiredState.STOPPED)
+            self.set_desired_state(name, DesiredState.STOPPED, instance)
             text = f"AMQ9999E: Channel {name} is stopped. Correct the error, then START CHANNEL({name})."
             self._note_end(instance, "stopped", text)
         elif instance.is_inbound or instance.kind == "RQSTR":
@@ -458,6 +532,7 @@ class ChannelService(ChannelAgentHandler):
 
     def _set_inactive(self, instance: ChannelInstance) -> None:
         instance.apply(ENDED)
+        self.groups.release(instance, DesiredState.NONE)
         if not instance.is_inbound or instance.kind == "RQSTR":
             self.records.delete(sync_records.DESIRED_STATE, instance.name)
 
@@ -466,7 +541,7 @@ class ChannelService(ChannelAgentHandler):
         seconds = int(instance.retries.next_seconds())
         if seconds < 0:
             instance.apply(RETRIES_EXHAUSTED)
-            self.set_desired_state(instance.name, DesiredState.STOPPED)
+            self.set_desired_state(instance.name, DesiredState.STOPPED, instance)
             self.note_channel(
                 f"AMQ9999E: Channel {instance.name} has no retries left, and is stopped. START CHANNEL when its "
                 "partner is available."
@@ -562,8 +637,15 @@ class ChannelService(ChannelAgentHandler):
     def find(self, name: str) -> Definition | None:
         return self.engine.of_type(ObjectType.CHANNEL).get(name)
 
-    def set_desired_state(self, name: str, state: DesiredState) -> None:
-        """Save the desired state of a channel for a restart."""
+    def set_desired_state(self, name: str, state: DesiredState, instance: ChannelInstance | None = None) -> None:
+        """Save the desired state of a channel for a restart; that of a shared one is kept by its group."""
+        if instance is not None and instance.is_group:
+            if state is DesiredState.STOPPED:
+                self.groups.release(instance, state)
+            if instance.disposition == "SHARED":
+                self.records.delete(sync_records.DESIRED_STATE, name)
+                return
+            state = DesiredState.FIXED if state is DesiredState.ACTIVE else state
         if self.records.find(sync_records.DESIRED_STATE, name).desired_state is state:
             return
         record = SyncRecord(sync_records.DESIRED_STATE, name, "")

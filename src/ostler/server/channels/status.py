@@ -9,7 +9,7 @@ from ostler.channel.compression import METHODS
 from ostler.channel.negotiation import number_of, text_of
 from ostler.channel.sender import BATCH_HEARTBEAT
 from ostler.channel.states import NAMES, STOPPED, STOPPING
-from ostler.channel.sync_records import InDoubtBatch, SyncRecord, SyncRecords, batches_in_doubt
+from ostler.channel.sync_records import DesiredState, InDoubtBatch, SyncRecord, SyncRecords, batches_in_doubt
 from ostler.command.status.channel_status import SAVED, ChannelStatus
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, subtype_of
@@ -26,7 +26,7 @@ def all_statuses(channels: ChannelService) -> list[ChannelStatus]:
     """Return the status of every instance that is not INACTIVE, and all saved statuses. Requires the engine's lock."""
     engine, records = channels.engine, channels.records
     in_doubt: dict[str, list[InDoubtBatch]] = {}
-    for batch in batches_in_doubt(engine):
+    for batch in [*batches_in_doubt(engine), *batches_in_doubt(engine, "", True)]:
         in_doubt.setdefault(batch.channel, []).append(batch)
     found = [
         instance_status(each, engine, records, [] if each.is_receiving else in_doubt.get(each.name, []))
@@ -40,6 +40,13 @@ def all_statuses(channels: ChannelService) -> list[ChannelStatus]:
             instance = ChannelInstance(definition, True)
             instance.state = STOPPED
             found.append(instance_status(instance, engine, records, []))
+    for name, state in sorted(channels.groups.desired.items()):
+        definition = channels.find(name)
+        if state is DesiredState.STOPPED and name not in listed and definition is not None:
+            instance = ChannelInstance(definition, False)
+            instance.state = STOPPED
+            instance.disposition = "SHARED"
+            found.append(instance_status(instance, engine, records, in_doubt.get(name, [])))
     saved = [each for each in records.all() if each.kind != sync_records.DESIRED_STATE]
     # A channel that is in doubt about its first batch has no record yet.
     known = {each.channel for each in saved if each.kind == sync_records.SENDING}
@@ -93,6 +100,7 @@ def instance_status(
         cipher_spec=tls.cipher if tls is not None else "",
         peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
+        disposition=instance.disposition if instance.is_group or engine.sharing is not None else "",
         is_stopping=instance.state == STOPPING or bool(instance.status_after),
         key_resets=int(counters.key_resets),
         key_reset_ms=int(counters.key_reset_ms),
@@ -141,7 +149,9 @@ def saved_status(record: SyncRecord, definition: Definition | None, in_doubt: li
 
 def _record(instance: ChannelInstance, records: SyncRecords) -> SyncRecord:
     if instance.agent is not None and instance.agent.receiving is not None:
-        return records.find(sync_records.RECEIVING, instance.name, instance.partner)
+        return instance.agent.receiving.position.find()
+    if instance.position is not None:
+        return instance.position.find()
     return records.find(sync_records.SENDING, instance.name)
 
 
