@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.replica.test_sides import Follower, Leader, greet, pump, standby_on
 
+from ostler.engine.recovery.records import IMAGE_MESSAGE
 from ostler.wire.replica_frames import LogAck
 
 
@@ -35,7 +36,7 @@ def test_a_reply_waits_for_the_memory_of_the_copy_and_the_disk_of_the_leader() -
     assert ack.forced < ack.received == leader.side.position()
     assert leader.side.group_lsn() == lsn
     # Another block that the leader has not forced is not durable, wherever it was received: the last copy is a disk.
-    leader.log.append(200, bytes(100), b"", b"")
+    leader.log.append(IMAGE_MESSAGE, bytes(100), b"", b"")
     batch = leader.log.take_batch()
     assert batch is not None
     leader.log.writer.write_batch(batch)

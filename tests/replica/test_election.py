@@ -148,6 +148,9 @@ def test_a_leader_hands_over_to_the_preferred_and_when_it_is_suspended() -> None
     assert election.hand_over_to("a", replace(OURS, suspended=frozenset("a")), {"b", "c"}) == "b"
     assert election.hand_over_to("a", replace(OURS, suspended=frozenset("ab")), {"b"}) == ""
     assert election.hand_over_to("a", replace(OURS, preferred="d"), {"d"}) == ""  # not in sync
+    assert election.hand_over_to("a", OURS, {"b", "c"}, is_short=True) == "b"
+    assert election.hand_over_to("a", replace(OURS, preferred="c"), {"b", "c"}, is_short=True) == "c"
+    assert election.hand_over_to("a", OURS, set(), is_short=True) == ""
 
 
 def test_a_new_instance_joins_only_who_holds_the_key() -> None:

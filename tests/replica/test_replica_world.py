@@ -37,6 +37,22 @@ def test_what_was_acknowledged_is_there_once(instances: int, part: int) -> None:
     assert bases > 0, "nobody took a base"
 
 
+@pytest.mark.parametrize(
+    ("seed", "instances"),
+    [
+        pytest.param(7, 3, id="files of a base that speak of the middle of a block"),
+        pytest.param(47, 3, id="a checkpoint of a base whose log begins behind the known end"),
+        pytest.param(110, 3, id="a base from a leader that restarted at a prepared unit"),
+        pytest.param(3322, 3, id="a leader whose log is full when it begins"),
+        pytest.param(1068, 2, id="the same, of a pair"),
+    ],
+)
+def test_seeds_that_found_something_once(seed: int, instances: int) -> None:
+    world = ReplicaWorld(seed, instances, trouble_percent=(4, 8, 12)[seed % 3])
+    world.run(300)
+    world.settle()
+
+
 @pytest.mark.parametrize("mutation", [each for each in ALL if each != NO_TERM_CHECK])
 def test_a_broken_rule_is_found(mutation: str) -> None:
     found = ""

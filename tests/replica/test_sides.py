@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from tests.world.replica.leader_frames import next_frame
@@ -11,6 +12,7 @@ from tests.world.world_lives import LOG_DIRECTORY
 
 from ostler.engine.core import Engine
 from ostler.engine.recovery.checkpoint import write_instance
+from ostler.engine.recovery.records import IMAGE_MESSAGE
 from ostler.log import LogSettings, RecoveryLog
 from ostler.log.restart import create_log_of_any_size
 from ostler.log.settings import LogType
@@ -23,11 +25,14 @@ from ostler.replica.follower_side import FollowerSide, LinkRefused
 from ostler.replica.lag import NO_LIMIT, LagLimits
 from ostler.replica.leader_side import NEEDS_BASE, PARTITIONED, REFUSED, STREAMING, LeaderSide
 from ostler.replica.membership import LeaderMembership, default_policy
+from ostler.replica.side_files import SideSet
 from ostler.replica.site_side import SiteSide
 from ostler.replica.standby import Standby, StandbyJournal, open_standby
 from ostler.testing.simulation.crashing_disk import SimulatedDisk
+from ostler.wire.frames import HEADER_BYTES, REPLICA_HELLO, REPLY
 from ostler.wire.replica_frames import (
     ACK_DISK_FULL,
+    ACK_SPACE_SHORT,
     PURPOSE_DR,
     REFUSED_FILE_PAGES,
     REFUSED_FORMAT,
@@ -35,11 +40,14 @@ from ostler.wire.replica_frames import (
     REFUSED_NAME,
     REFUSED_QUEUE_MANAGER,
     REFUSED_TERM,
+    REPLICA_VERSION,
     SITE_ACTIVE,
     SITE_RECOVERY,
     LogAck,
     LogFrame,
     ReplicaHello,
+    SideFile,
+    decode_replica_frame,
 )
 
 IDENTITY = bytes(range(16))
@@ -88,7 +96,7 @@ class Leader(LogShipper):
         self.side.forced_here(end_lsn)
 
     def write(self, size: int = 100) -> int:
-        self.log.append(200, bytes(size), b"", b"")
+        self.log.append(IMAGE_MESSAGE, bytes(size), b"", b"")
         batch = self.log.take_batch()
         assert batch is not None
         self.log.writer.write_batch(batch)
@@ -160,7 +168,7 @@ def _change(**changes: object) -> Callable[[ReplicaHello], None]:
         (_change(identity=bytes(16)), REFUSED_IDENTITY, "different identities"),
         (_change(file_pages=99), REFUSED_FILE_PAGES, "LogFilePages is 8 here, and 99"),
         (_change(log_format=7), REFUSED_FORMAT, "format 7; this release reads up to 1"),
-        (_change(version=9), REFUSED_FORMAT, "version 9 between copies; this release up to 2"),
+        (_change(version=9), REFUSED_FORMAT, "version 9 between copies; this release up to 3"),
         (_change(term=4), REFUSED_TERM, "none before 6"),
     ],
 )
@@ -282,6 +290,11 @@ def test_a_full_disk_is_told_and_nothing_is_acknowledged() -> None:
         leader.write(20_000)
     (ack,) = pump(leader, follower)
     assert ack.flags == ACK_DISK_FULL
+    follower.side.is_space_short = True
+    leader.write()
+    (ack,) = pump(leader, follower)
+    assert ack.flags == ACK_DISK_FULL | ACK_SPACE_SHORT
+    follower.side.is_space_short = False
     assert ack.forced < leader.side.position()
     follower.disk.fill(1 << 30)
     follower.side.receive(1, LogFrame(10, 0, leader.side.position(), b""))
@@ -298,6 +311,55 @@ def test_a_slow_member_does_not_count_as_answering() -> None:
     # It gives signs of life, but forces nothing.
     leader.side.receive("B", 1, LogAck(10, 1, 0, 0, 0), 3.5)
     assert leader.side.answering(3.5, 2.0) == set()
+
+
+def test_a_copy_at_the_other_site_tells_a_leader_that_it_was_replaced() -> None:
+    leader, recovery = Leader(), Follower("DR")
+    join_sites(leader, recovery)
+    assert leader.side.site is not None
+    leader.side.site = SiteSide("GROUP", "DR", frozenset({"A", "Z"}), SITE_ACTIVE)
+    greet(leader, recovery, purpose=PURPOSE_DR)
+    leader.write()
+    pump(leader, recovery)
+    log = recovery.side.standby.log
+    log.begin_life(Life(2, int(log.position()), "Z", 77, 0), 1, log.position())
+    assert greet(leader, recovery, 2, PURPOSE_DR) == REFUSED
+    assert leader.side.highest_term == 77
+    assert not leader.side.site.is_partitioned()
+
+
+def test_the_set_may_change_when_a_copy_has_caught_up_and_not_before() -> None:
+    leader, follower = Leader(("A",), 1), Follower()
+    leader.write()
+    greet(leader, follower)
+    assert not leader.side.may_enter("B"), "it has forced nothing in this life"
+    pump(leader, follower)
+    assert leader.side.may_enter("B")
+    leader.write()
+    assert not leader.side.may_enter("B"), "more was acknowledged meanwhile"
+    pump(leader, follower)
+    membership = leader.side.membership
+    plan = membership.plan({"B"})
+    assert plan.rule is not None
+    membership.change_sent(plan.rule)
+    membership.change_confirmed(2)
+    assert not leader.side.may_enter("B"), "it is a member"
+    leader.side.disconnected("B", 1)
+    assert not leader.side.may_enter("B")
+
+
+def test_a_copy_that_is_near_is_told_before_it_has_caught_up() -> None:
+    """Replies begin to wait for it then. Under load it would never be the equal of the leader by itself."""
+    leader, follower = Leader(("A", "C"), 2), Follower()
+    leader.side.nearly_in_sync(set(), 100.0, 5.0)
+    greet(leader, follower)
+    pump(leader, follower)
+    leader.write()
+    leader.side.membership.acknowledged("C", int(leader.side.position()))
+    assert leader.side.followers["B"].forced < leader.side.group_lsn()
+    assert leader.side.may_enter("B")
+    assert leader.side.nearly_in_sync({"B"}, 101.0, 5.0) == {"B"}
+    assert not leader.side.may_enter("B"), "it is near, and lacks something"
 
 
 def test_a_log_that_is_gone_asks_for_a_base() -> None:
@@ -413,3 +475,71 @@ def test_a_record_that_a_life_left_unfinished_holds_nothing_up() -> None:
     pump(new, third)
     third.side.standby.apply_all()
     assert third.side.standby.applied_lsn() == new.log.end_lsn()
+
+
+# -- releases and side files ------------------------------------------------------------------------------------------
+
+
+def reply_of(follower: Follower, hello: ReplicaHello) -> ReplicaHello:
+    (reply,) = follower.side.receive(1, hello)
+    assert isinstance(reply, ReplicaHello)
+    return reply
+
+
+def test_a_leader_names_the_lowest_version_and_a_follower_the_highest() -> None:
+    """So an older follower takes the hello of a newer leader, and the leader knows what to leave out."""
+    hello = Leader().side.connected("B", 1, 0.0)
+    assert _received(hello).version == 1
+    assert _received(reply_of(Follower(), hello)).version == REPLICA_VERSION == 3
+    hello.purpose = PURPOSE_DR
+    assert _received(hello).version == 2, "it has the role of the site"
+
+
+def _received(hello: ReplicaHello) -> ReplicaHello:
+    data = hello.encode()
+    found = decode_replica_frame(REPLICA_HELLO | (REPLY if hello.is_reply else 0), 0, data, HEADER_BYTES, len(data))
+    assert isinstance(found, ReplicaHello)
+    return found
+
+
+@pytest.mark.parametrize(("version", "takes"), [(1, False), (2, False), (3, True), (4, True)])
+def test_side_files_are_for_followers_that_know_them(version: int, takes: bool) -> None:
+    leader, follower = Leader(), Follower()
+    assert not leader.side.takes_side_files("B")
+    reply = reply_of(follower, leader.side.connected("B", 1, 0.0))
+    reply.version = version
+    leader.side.receive("B", 1, reply, 0.0)
+    assert leader.side.followers["B"].state == STREAMING
+    assert leader.side.takes_side_files("B") is takes
+    leader.side.disconnected("B", 1)
+    assert not leader.side.takes_side_files("B")
+
+
+def test_side_files_come_from_the_leader_that_is_followed() -> None:
+    leader, follower = Leader(), Follower()
+    (part,) = SideSet("passwords", {"passwords": b"secret"}).frames(10)
+    with pytest.raises(LinkRefused):
+        follower.side.receive(1, part)  # before its hello
+    greet(leader, follower)
+    assert follower.side.receive(1, part) == []
+    assert [each.files for each in follower.side.side_sets] == [{"passwords": b"secret"}]
+    follower.side.promise(10)
+    greet(Leader(term=11), follower, 2)
+    (old,) = SideSet("passwords", {"passwords": b"old"}).frames(10)
+    for link in (1, 2):
+        with pytest.raises(LinkRefused):
+            follower.side.receive(link, old)
+    assert len(follower.side.side_sets) == 1
+
+
+def test_side_files_of_a_newer_format_are_told_and_the_log_goes_on() -> None:
+    leader, follower = Leader(), Follower()
+    greet(leader, follower)
+    data = b"\x02\0\0\0whatever"
+    part = SideFile(10, "passwords", sha256(data).digest(), len(data), 0, data)
+    assert follower.side.receive(1, part) == []
+    assert follower.side.side_sets == []
+    (problem,) = follower.side.side_problems
+    assert "format 2, and this release knows up to 1" in problem
+    leader.write()
+    assert len(pump(leader, follower)) == 1

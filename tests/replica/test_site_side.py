@@ -114,6 +114,18 @@ def test_a_leader_that_was_replaced_at_its_site_is_refused_and_parts_nothing() -
     assert not site.is_partitioned()
 
 
+def test_a_leader_that_was_replaced_learns_it_from_the_other_site_and_parts_nothing() -> None:
+    """It slept while another instance of its site was elected, and its log is older than the copy's."""
+    site = SiteSide("south", "north", frozenset({"s", "t"}), SITE_ACTIVE)
+    own = Pedigree([NORTH_1, SOUTH_2], 700)
+    later = Life(3, 650, "t", 8, 0)
+    refused, detail = site.hear(hello_of_north(SITE_RECOVERY, [NORTH_1, SOUTH_2, later], 900, 900), own, 650)
+    assert (refused, site.is_partitioned()) == (REFUSED_TERM, False), detail
+    # The same instance cannot lead twice at once: it has lost what it wrote, and a person decides.
+    site.hear(hello_of_north(SITE_RECOVERY, [NORTH_1, SOUTH_2, Life(3, 650, "s", 8, 0)], 900, 900), own, 650)
+    assert site.is_partitioned()
+
+
 def test_strangers_and_questions_are_refused() -> None:
     site = south(SITE_RECOVERY)
     own = Pedigree([NORTH_1], 400)

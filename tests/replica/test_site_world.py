@@ -9,6 +9,7 @@ from tests.replica.test_sides import IDENTITY, SETTINGS, new_disk, standby_on
 from tests.world.replica.leader_frames import next_frame
 from tests.world.world_lives import LOG_DIRECTORY
 
+from ostler.engine.recovery.records import IMAGE_MESSAGE
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.restart import ACTIVE_NAME, open_log
@@ -29,7 +30,7 @@ from ostler.wire.replica_frames import (
     ReplicaHello,
 )
 
-KIND = 200
+KIND = IMAGE_MESSAGE  # a replay passes it over
 TIMEOUT_SECONDS = 5.0
 
 

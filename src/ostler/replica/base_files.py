@@ -134,6 +134,7 @@ class BaseFiles:
         disk.remove(WANTED_PATH)
         disk.force_directory("")
         disk.remove(_WHOLE_PATH)
+        disk.force_directory(BASE_PATH)  # or the next base might be taken for whole after a crash
         disk.remove(BASE_PATH)
         disk.force_directory("")
         return aside if disk.exists(aside) else ""

@@ -69,6 +69,8 @@ class BaseSide:
         self._identity = b""
         self.other_group: str = ""
         """The group at the other site, which may send a base, too; empty for none."""
+        self.takes_site_base = True
+        """Of a recovery group that has a copy the others get theirs from the instance that takes the log."""
         self.purpose: i64 = PURPOSE_HA
         self.term: i64 = 0
         self.leader: str = ""
@@ -110,6 +112,8 @@ class BaseSide:
         is_site: bool = hello.purpose == PURPOSE_DR
         if is_site and not sends(hello.site_role):
             return REFUSED_STATE, f"{self.group} has no copy, and nothing to say to {hello.group}."
+        if is_site and not self.takes_site_base:
+            return REFUSED_STATE, f"Another instance of {self.group} takes the log."
         group = self.other_group if is_site else self.group
         if hello.group != group or hello.queue_manager != self.queue_manager:
             detail = f"This is {self.queue_manager} of group {self.group}, not {hello.queue_manager} of {hello.group}."
@@ -146,6 +150,7 @@ class BaseSide:
 
     def _own_hello(self, heard: ReplicaHello, refused: int, detail: str) -> ReplicaHello:
         hello = ReplicaHello()
+        hello.version = REPLICA_VERSION
         hello.is_reply = True
         hello.purpose = heard.purpose
         hello.refused = refused
@@ -159,7 +164,6 @@ class BaseSide:
         mark = self.files.old_mark(heard.identity)
         hello.term = max(mark.promised_term + 1, self.term if self.purpose == PURPOSE_HA else 0)
         hello.site_role = SITE_RECOVERY if heard.purpose == PURPOSE_DR else SITE_NONE
-        hello.starts = mark.starts
         hello.needs_base = refused == 0
         return hello
 
@@ -231,12 +235,12 @@ class BaseSide:
         target = self._target
         assert target is not None
         self._target = None
-        is_whole = target.is_whole()
+        unsure_lsn = target.unsure_lsn()
         old = self.files.old_mark(self._identity)
         try:
             heard = self.term - 1 if self.purpose == PURPOSE_HA else i64(0)
-            target.finish(max(old.promised_term, heard, last_term - 1), old.starts)
-            self.files.set_whole(0 if is_whole else target.files_lsn)
+            target.finish(max(old.promised_term, heard, last_term - 1))
+            self.files.set_whole(int(unsure_lsn))
         except DiskFull as full:
             target.abandon()
             raise LinkRefused(f"the base cannot be completed: there is no space for it: {full}") from None

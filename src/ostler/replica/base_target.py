@@ -244,7 +244,7 @@ class BaseTarget:
         snapshot = self._checkpoint.begin_queue(queue.queue_id)
         assert snapshot is not None
         while not snapshot.step():
-            pass
+            snapshot.copy()
         queue.file.force()
         snapshot.write(self._disk)
         self._checkpoint.end_queue(snapshot)
@@ -291,28 +291,50 @@ class BaseTarget:
         return self._is_ended and log is not None and log.position() >= self.files_lsn
 
     def is_whole(self) -> bool:
-        """Return True when enough copies had all that the files speak of, too."""
-        log = self._log
-        return self.has_all() and log is not None and log.group_lsn() >= self.files_lsn
+        """Return True when enough copies had all that the files speak of, too, as the leader said."""
+        return self.has_all() and self._heard_group_lsn >= self.files_lsn
 
     def percent(self) -> int:
         if self.total_bytes == 0:
             return 0
         return min(99, int(self.received_bytes * 100 // self.total_bytes))
 
+    def unsure_lsn(self) -> i64:
+        """Return the end of the last block that the files speak of; 0 when enough copies had that.
+
+        A file may speak of an LSN in the middle of a block. A copy has all of a block, or nothing.
+        """
+        log = self._log
+        assert log is not None
+        if self.is_whole():
+            return 0
+        shape = log.shape()
+        end: i64 = self.files_lsn
+        cursor = log.cursor(shape.start_of(shape.extent_of(end)))
+        try:
+            while cursor.position < self.files_lsn:
+                if not cursor.advance():
+                    raise cursor.damage()
+                end = max(end, cursor.end())
+        finally:
+            cursor.close()
+        return end
+
     # -- the end
 
-    def finish(self, promised_term: i64, starts: i64) -> None:
+    def finish(self, promised_term: i64) -> None:
         """Make the copy durable. It is closed then, and can be put in place.
 
-        It will acknowledge nothing of `promised_term` or an older one. `starts` goes on from the copy before.
+        It will acknowledge nothing of `promised_term` or an older one.
         """
         log = self._log
         assert log is not None
         assert self.has_all()
         mark: CopyMark = log.mark
-        mark.starts = max(mark.starts, starts)
         mark.promised_term = max(mark.promised_term, promised_term)
+        # The files speak of it, and no block behind it may say so: the log may end there.
+        assert self._begin is not None
+        log.group_is_at(self._begin.restart_lsn)
         log.note()
         mark.write()
         log.close()

@@ -221,11 +221,11 @@ def _decide_with_key(now: LeaderSituation, view: ArbiterView) -> Decision:
     return Decision(HOLD, "not enough copies answer")
 
 
-def hand_over_to(instance: str, view: ArbiterView, caught_up: set[str]) -> str:
+def hand_over_to(instance: str, view: ArbiterView, caught_up: set[str], is_short: bool = False) -> str:
     """Return the instance to which a leader should hand over in order; empty: it stays.
 
-    A leader gives way to the preferred instance, and when it is suspended itself. Only members of the in-sync set that
-    have caught up and are not suspended can take over without a wait.
+    A leader gives way to the preferred instance, when it is suspended itself, and when its disk is full (`is_short`).
+    Only members of the in-sync set that have caught up and are not suspended can take over without a wait.
     """
     in_sync: InSyncSet | None = view.in_sync
     if in_sync is None:
@@ -233,7 +233,7 @@ def hand_over_to(instance: str, view: ArbiterView, caught_up: set[str]) -> str:
     able = [each for each in in_sync.members if each in caught_up and each not in view.suspended and each != instance]
     if view.preferred in able:
         return view.preferred
-    if instance in view.suspended and able:
+    if (is_short or instance in view.suspended) and able:
         return min(able)
     return ""
 

@@ -23,12 +23,15 @@ from ostler.log.errors import CopyRefused, LogSpace
 from ostler.log.stream_format import FORMAT_VERSION
 from ostler.replica.base_files import BaseFiles
 from ostler.replica.follower_scrub import FollowerScrub
+from ostler.replica.log_relay import LogRelay
 from ostler.replica.pedigree import Pedigree
 from ostler.replica.repair import answer_fetch
+from ostler.replica.side_files import SideReceiver, SideSet, SideSetRefused
 from ostler.replica.site_side import SiteSide
 from ostler.replica.standby import Standby
 from ostler.wire.replica_frames import (
     ACK_DISK_FULL,
+    ACK_SPACE_SHORT,
     PURPOSE_DR,
     PURPOSE_HA,
     REFUSED_FILE_PAGES,
@@ -46,6 +49,7 @@ from ostler.wire.replica_frames import (
     LogFrame,
     ReplicaFrame,
     ReplicaHello,
+    SideFile,
 )
 
 NO_LINK: Final = -1
@@ -79,6 +83,8 @@ class FollowerSide:
         """With disaster recovery: this site and the other one. Links of purpose DR are refused without."""
         self.purpose: i64 = PURPOSE_HA
         """The purpose of `link`. Terms of a link for disaster recovery are those of another site's arbiter."""
+        self.relay: LogRelay | None = None
+        """Of the instance that takes the log for a recovery group: the others of the group, which get it from here."""
         self.term: i64 = 0
         """The term of the leader that is followed; 0: none was heard since the start."""
         self.leader: str = ""
@@ -87,12 +93,20 @@ class FollowerSide:
         """The end of the leader's log when it last said so."""
         self.acknowledges_received = False
         """ReplicationAck=Memory: blocks are acknowledged as received before they are forced."""
+        self.is_space_short = False
+        """The disk of this copy has not the space that a leader needs. The caller looks from time to time."""
         self._heard_group_lsn: i64 = 0
+        self._told_position: i64 = 0
         self._owes_ack = False
         self._is_disk_full = False
         self.scrub: Final[FollowerScrub] = FollowerScrub(standby)
         self.repairs: list[str] = []
         """The repairs, in words, since somebody looked."""
+        self.side_sets: list[SideSet] = []
+        """Sets of side files that came from the leader, for whoever stores them."""
+        self.side_problems: list[str] = []
+        """Sets that came and cannot be used, in words."""
+        self._side_receiver = SideReceiver()
         self._fetch_reader: Final[CatchUpReader] = standby.log.catch_up_reader()
         self._unsure = unsure
         self._unsure_lsn: i64 = unsure.unsure_lsn() if unsure is not None else 0
@@ -114,6 +128,9 @@ class FollowerSide:
                 self.standby.log.begin_life(frame.life, frame.previous_epoch, frame.position)
                 self.standby.life_begins()
                 self.scrub.restart()
+                self._told_position = 0
+                if self.relay is not None:
+                    self.relay.life_begins(self.standby.log.lives, self.standby.log.position())
                 self._owes_ack = True
                 return []
             if isinstance(frame, Fetch):
@@ -121,11 +138,24 @@ class FollowerSide:
             if isinstance(frame, Fetched):
                 self.repairs.append(self.scrub.take(frame))
                 return []
+            if isinstance(frame, SideFile):
+                self._hear(frame.term)
+                self._take_side_file(frame)
+                return []
         except CopyRefused as refused:
             raise LinkRefused(str(refused)) from None
         except LogSpace as space:
             raise LinkRefused(str(space)) from None
         raise LinkRefused("an unexpected frame came from the leader")
+
+    def _take_side_file(self, frame: SideFile) -> None:
+        try:
+            found = self._side_receiver.take(frame)
+        except SideSetRefused as refused:
+            self.side_problems.append(f"the {frame.name} of {self.leader}: {refused}")
+            return
+        if found is not None:
+            self.side_sets.append(found)
 
     def _still(self) -> AbstractContextManager[Engine]:
         return nullcontext(self.standby.engine)
@@ -135,14 +165,19 @@ class FollowerSide:
         if refused:
             raise LinkRefused(detail, [self._own_hello(hello, refused, detail)])
         self._check_base(hello)
+        if hello.purpose != self.purpose:
+            self._forget_heard()
         self.purpose = hello.purpose
         if hello.purpose == PURPOSE_HA:
             self.standby.log.promise(hello.term - 1)
+            self.relay = None  # another one leads the group
         self.term = hello.term
         self.leader = hello.instance
         self.link = link
         self.leader_position = hello.end_lsn
+        self._told_position = 0
         self._owes_ack = False
+        self._side_receiver = SideReceiver()
         self.scrub.link_changed()
         # Of an older link something may be taken and not forced: the new one sends it again.
         self._keep_received()
@@ -229,6 +264,7 @@ class FollowerSide:
     def _own_hello(self, heard: ReplicaHello, refused: int, detail: str) -> ReplicaHello:
         log = self.standby.log
         hello = ReplicaHello()
+        hello.version = REPLICA_VERSION
         hello.is_reply = True
         hello.purpose = heard.purpose
         hello.refused = refused
@@ -247,7 +283,6 @@ class FollowerSide:
             hello.site_role = self.site.role
             hello.term = 0  # who leads has one
             hello.group_lsn = self.site.acknowledged(self.pedigree(), log.group_lsn())
-        hello.starts = log.mark.starts
         return hello
 
     def _log(self, frame: LogFrame) -> list[ReplicaFrame]:
@@ -269,32 +304,63 @@ class FollowerSide:
     # -- acknowledging
 
     def acknowledged_position(self) -> i64:
-        """Return what may be acknowledged: what is forced here."""
-        return self.standby.log.position()
+        """Return what may be acknowledged: what is forced here, and by enough copies of a recovery group."""
+        position = self.standby.log.position()
+        return position if self.relay is None else min(position, self.relay.acknowledged_position())
+
+    def _force_log(self) -> None:
+        """Force what was received; a recovery group gets it from here. Raises LogSpace."""
+        images = self.standby.log.force()
+        self.standby.add(images)
+        if self.relay is not None and images:
+            self.relay.received(images, self.standby.log.position())
+
+    def _know_group(self) -> None:
+        """Take what enough copies have, as the leader says, and as the copies of a recovery group do."""
+        known = self._heard_group_lsn
+        relay = self.relay
+        if relay is not None:
+            relay.site_group_is_at(known)
+            known = relay.group_lsn()
+        self.standby.log.group_is_at(known)
+        if 0 < self._unsure_lsn <= known:
+            self._unsure_lsn = 0
+            assert self._unsure is not None
+            self._unsure.clear_unsure()
 
     def force(self) -> list[ReplicaFrame]:
         """Force what was received, and return the acknowledgement to send on `link`, if one is owed.
 
         Raises DiskFailed: the process must end.
         """
-        standby = self.standby
-        log = standby.log
         try:
-            standby.add(log.force())
+            self._force_log()
             self._is_disk_full = False
         except LogSpace:
             self._is_disk_full = True
-        log.group_is_at(self._heard_group_lsn)
-        if 0 < self._unsure_lsn <= self._heard_group_lsn:
-            self._unsure_lsn = 0
-            assert self._unsure is not None
-            self._unsure.clear_unsure()
+        self._know_group()
         if not self._owes_ack or self.link == NO_LINK or not self.may_hear(self.term):
             return []
         self._owes_ack = False
-        flags = ACK_DISK_FULL if self._is_disk_full else 0
-        position = self.acknowledged_position()
-        return [LogAck(self.term, log.epoch(), log.received_position, position, standby.applied_lsn(), flags)]
+        return [self._ack()]
+
+    def _ack(self) -> LogAck:
+        log = self.standby.log
+        is_held: bool = self._is_disk_full or (self.relay is not None and self.relay.is_held())
+        self._told_position = self.acknowledged_position()
+        flags = (ACK_DISK_FULL if is_held else 0) | (ACK_SPACE_SHORT if self.is_space_short else 0)
+        applied = self.standby.applied_lsn()
+        return LogAck(self.term, log.epoch(), log.received_position, self._told_position, applied, flags)
+
+    def relay_advanced(self) -> list[ReplicaFrame]:
+        """More copies of the recovery group have forced what was received. Return what the live site is told now."""
+        if self.relay is None:
+            return []
+        self._know_group()
+        is_told: bool = self.acknowledged_position() <= self._told_position
+        if is_told or self.link == NO_LINK or self.purpose != PURPOSE_DR:
+            return []
+        return [self._ack()]
 
     def disconnected(self, link: i64) -> None:
         """A link is gone. What came over it and is not forced comes again, or is forced if it was acknowledged.
@@ -312,7 +378,7 @@ class FollowerSide:
         """Force what was acknowledged from memory."""
         if self.acknowledges_received:
             with suppress(LogSpace):
-                self.standby.add(self.standby.log.force())
+                self._force_log()
 
     # -- elections
 
@@ -334,3 +400,8 @@ class FollowerSide:
         self.term = 0
         self._owes_ack = False
         self.standby.log.drop_taken()
+        self._forget_heard()
+
+    def _forget_heard(self) -> None:
+        """Another site, or another group, says what enough copies have: that of the last one does not count here."""
+        self._heard_group_lsn = self.standby.log.group_lsn()

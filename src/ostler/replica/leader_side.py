@@ -37,6 +37,7 @@ from ostler.wire.replica_frames import (
     PURPOSE_HA,
     REFUSED_TERM,
     SITE_NONE,
+    VERSION_WITH_SIDE_FILES,
     BaseBegin,
     LifeFrame,
     LogAck,
@@ -75,6 +76,8 @@ class FollowerProgress:
     def __init__(self, name: str, purpose: i64) -> None:
         self.name: Final[str] = name
         self.purpose: i64 = purpose
+        self.version: i64 = 0
+        """The highest version of the frames that it knows, as it last said; 0: it has not."""
         self.state: str = OFFLINE
         self.link: i64 = -1
         self.detail: str = ""
@@ -85,7 +88,6 @@ class FollowerProgress:
         self.forced: i64 = 0
         self.applied: i64 = 0
         self.flags: i64 = 0
-        self.starts: i64 = 0
         self.heard_seconds: float = 0.0
         """The time of its last acknowledgement."""
         self.behind_seconds: float = -1.0
@@ -193,6 +195,13 @@ class LeaderSide:
             oldest = self._live.popleft()
             self._live_bytes -= len(oldest.frame.images)
             del self._live_at[int(oldest.position)]
+
+    def forget_offered(self, position: i64) -> None:
+        """Of a log that goes on at another position: drop the blocks that were offered. Copies get them from there."""
+        self._live.clear()
+        self._live_at.clear()
+        self._live_bytes = 0
+        self._forced = self._forced_position = self._offered_position = position
 
     def forced_here(self, lsn: i64) -> None:
         """All that was offered is forced here, up to an LSN of a record."""
@@ -306,8 +315,8 @@ class LeaderSide:
 
     def _greeted(self, follower: FollowerProgress, hello: ReplicaHello, now: float) -> None:
         follower.heard_seconds = now
+        follower.version = hello.version
         follower.detail = hello.detail
-        follower.starts = hello.starts
         if follower.purpose == PURPOSE_DR and self._site_greeted(follower, hello):
             return
         if hello.refused:
@@ -332,12 +341,17 @@ class LeaderSide:
             return
         follower.state = STREAMING
         follower.needs_base_seconds = -1.0
-        follower.forced = hello.end_lsn
+        # A recovery group may not have all of it that the one has who speaks for it. It says so with the first blocks.
+        is_site: bool = follower.purpose == PURPOSE_DR
+        follower.forced = min(hello.end_lsn, hello.group_lsn) if is_site else hello.end_lsn
         follower.applied = hello.group_lsn
         follower.position = shared
         follower.common_epoch = own.common_epoch(theirs)
-        # Its own log ends where it is continued: the life it is in needs not be told again.
+        # Its own log ends where it is continued: the life it is in needs not be told again. Nor when it has more of the
+        # very life that this log is in, because it led its recovery group before: it passes over what it has.
+        is_same_life: bool = follower.common_epoch == theirs.epoch() == own.epoch()
         is_continued: bool = shared == hello.end_lsn and follower.common_epoch == theirs.epoch()
+        is_continued = is_continued or is_same_life
         follower.life = self._index_of(follower.common_epoch) if is_continued else -1
         follower.epoch = follower.common_epoch
 
@@ -350,7 +364,13 @@ class LeaderSide:
             return True
         if hello.needs_base:
             return False
-        site.hear(hello, Pedigree(self.lives, int(self._offered_position)), self.group_lsn())
+        refused, detail = site.hear(hello, Pedigree(self.lives, int(self._offered_position)), self.group_lsn())
+        if refused == REFUSED_TERM:
+            # Its last life is one of this site's, with a term of the arbiter here.
+            self.highest_term = max(self.highest_term, i64(hello.lives[-1].term))
+            follower.state = REFUSED
+            follower.detail = detail
+            return True
         if site.fork_lsn != NO_FORK:
             follower.state = PARTITIONED
             follower.detail = f"the logs of {site.group} and {site.other_group} are the same up to LSN {site.fork_lsn}"
@@ -516,6 +536,22 @@ class LeaderSide:
             self._asked_seconds = now
             self._asked_lsn = max(self.group_lsn(), i64(self.membership.life_start_lsn))
         return {each for each in answering if self.followers[each].is_near}
+
+    def takes_side_files(self, name: str) -> bool:
+        """Return True for a follower that is sent the log, and knows side files."""
+        follower = self.followers.get(name)
+        return follower is not None and follower.state == STREAMING and follower.version >= VERSION_WITH_SIDE_FILES
+
+    def may_enter(self, name: str) -> bool:
+        """Return True for a follower outside the in-sync set that has caught up, or nearly: the set may change."""
+        follower = self.followers[name]
+        membership = self.membership
+        if follower.state != STREAMING or follower.purpose != PURPOSE_HA or name in membership.rule.members:
+            return False
+        if not self.is_in_life(name):
+            return False
+        is_nearing: bool = not follower.is_near and follower.forced >= self._asked_lsn >= 0
+        return is_nearing or follower.forced >= i64(membership.secured_lsn())
 
     def is_in_life(self, name: str) -> bool:
         """Return True for a follower that has reached the life of this leader."""

@@ -117,6 +117,17 @@ class LeaderMembership:
         if forced_lsn > self.forced.get(instance, 0):
             self.forced[instance] = forced_lsn
 
+    def life_begins(self, position: int) -> None:
+        """Of a recovery group: its log goes on at a position, in another life of the live site.
+
+        What members have forced behind that is void, so all of them tell it again. What enough of them had before it
+        stays acknowledged.
+        """
+        self._group_lsn = min(self.group_lsn(), position)
+        self.life_start_lsn = position
+        self.forced = {self.instance: position}
+        self.awaited = None
+
     def connected(self, instance: str) -> None:
         """Forget what a member has told before: it says it again. Its disk may be another one."""
         if instance != self.instance:

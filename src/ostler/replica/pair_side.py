@@ -20,7 +20,16 @@ from typing import Final, final
 
 from ostler.model.arbiter import InSyncSet
 from ostler.model.log_life import Life
-from ostler.replica.pair import FORK, PARTITIONED, SAME, PairDecision, PairSituation, compare_logs, decide_pair
+from ostler.replica.pair import (
+    FOLLOW,
+    FORK,
+    PARTITIONED,
+    SAME,
+    PairDecision,
+    PairSituation,
+    compare_logs,
+    decide_pair,
+)
 from ostler.replica.pedigree import Pedigree
 from ostler.wire.replica_frames import PAIR_LEADS, PAIR_PARTITIONED, PAIR_RESIGNED, PAIR_RESOLVED, PairState
 
@@ -56,8 +65,8 @@ class PairNote:
     """A person has decided for this instance. The data of the partner are set aside when it is heard."""
     resolution: int = 0
     """The number of that decision, or of the last one that was made here. Of two decisions the later one counts."""
-    aside: str = ""
-    """The data of this instance are being set aside under this name."""
+    heard_resolution: int = 0
+    """The highest number of a decision that the partner told. The next one made here is above it."""
 
     def has_everything(self) -> bool:
         """Return True when this copy has all that was acknowledged, as far as it was told."""
@@ -123,7 +132,11 @@ class PairSide:
         self._merge_settings(state)
         if state.term > self.note.last_term:
             self.note = replace(self.note, last_term=int(state.term))
-        self._follow_set(state)
+        if state.resolution > self.note.heard_resolution:
+            self.note = replace(self.note, heard_resolution=int(state.resolution))
+        if not self.note.is_alone():
+            # The only copy would forget that its whole log is acknowledged: it compares the logs first.
+            self._follow_set(state)
         return known is None or not was_linked or _facts_of(known) != _facts_of(state)
 
     def touch(self, now: float) -> None:
@@ -235,6 +248,8 @@ class PairSide:
             timeout_seconds=self.timeout_seconds,
         )
         decision = decide_pair(situation)
+        if decision.kind == FOLLOW and is_linked and heard is not None:
+            self._follow_set(heard)
         assert decision.status != PARTITIONED or self.note.partition_lsn != NO_PARTITION
         return decision
 
@@ -279,7 +294,7 @@ class PairSide:
         return able[0]
 
     def must_set_aside(self) -> bool:
-        """Return True when a person has decided for the partner: the data here are set aside."""
+        """Return True when a person has decided for the partner: this copy is given up, and takes a base."""
         heard = self.heard
         if heard is None or self.note.partition_lsn == NO_PARTITION:
             return False
@@ -401,13 +416,13 @@ class PairSide:
             has_resigned=False,
             partition_lsn=NO_PARTITION,
             is_resolved=True,
-            resolution=max(note.resolution, int(self.heard.resolution) if self.heard is not None else 0) + 1,
+            resolution=max(note.resolution, note.heard_resolution) + 1,
         )
 
 
 def emptied(note: PairNote) -> PairNote:
     """Return the note of an instance whose data are gone: it has nothing until a leader has told it otherwise."""
-    return replace(note, in_sync=None, has_resigned=False, partition_lsn=NO_PARTITION, is_resolved=False, aside="")
+    return replace(note, in_sync=None, has_resigned=False, partition_lsn=NO_PARTITION, is_resolved=False)
 
 
 def _next_of(lowest: int, parity: int) -> int:

@@ -121,6 +121,8 @@ class SiteSide:
         theirs = Pedigree(hello.lives, int(hello.end_lsn))
         if receives(self.role) and sends(hello.site_role) and self._is_over(own, theirs):
             return REFUSED_TERM, f"Life {theirs.epoch()} is over: {self.group} has heard of life {own.epoch()}."
+        if sends(self.role) and receives(hello.site_role) and self._is_replaced(own, theirs):
+            return REFUSED_TERM, f"Life {own.epoch()} is over: {self.other_group} has heard of life {theirs.epoch()}."
         self.other_role = hello.site_role
         self.other = theirs
         self.other_acknowledged_lsn = hello.group_lsn
@@ -153,6 +155,13 @@ class SiteSide:
     def _is_over(self, own: Pedigree, theirs: Pedigree) -> bool:
         """Return True for a leader of the other site that another one there has replaced."""
         return theirs.epoch() < own.epoch() and not self.led_last(own.lives)
+
+    def _is_replaced(self, own: Pedigree, theirs: Pedigree) -> bool:
+        """Return True for a leader of this site that another one here has replaced: the other site has its life."""
+        if not own.lives or not theirs.lives or theirs.epoch() <= own.epoch():
+            return False
+        leads = theirs.lives[-1].instance
+        return leads in self.instances and leads != own.lives[-1].instance
 
     def _part(self, lsn: i64, why: str) -> None:
         if not self.is_partitioned() or lsn < self.fork_lsn:

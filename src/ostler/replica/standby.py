@@ -249,6 +249,7 @@ class Standby:
     def _write_snapshot(self, snapshot: Snapshot) -> Generator[None, None, None]:
         while not snapshot.step():
             yield
+            snapshot.copy()
         snapshot.queue.file.force()
         yield
         while True:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.free_ports import free_port
+from tests.world.replica.replica_group import is_stopped
 
 from ostler.lab.peers import etcd
 from ostler.lab.peers.broker_process import Peer
@@ -16,7 +17,7 @@ from ostler.lab.peers.packages import PeerUnavailable
 from ostler.model.arbiter import ArbiterUnavailable
 from ostler.server.replica.etcd_http import EtcdConnection, EtcdSettings
 
-ANSWER_SECONDS_MAX = 30.0
+ANSWER_SECONDS_MAX = 120.0
 
 
 class EtcdServer:
@@ -76,7 +77,7 @@ class EtcdServer:
         for pid in self._peer.pids:
             os.kill(pid, number)
             deadline = time.monotonic() + ANSWER_SECONDS_MAX
-            while number == signal.SIGSTOP and not _is_stopped(pid):
+            while number == signal.SIGSTOP and not is_stopped(pid):
                 assert time.monotonic() < deadline, "etcd does not stop"
                 time.sleep(0.005)
 
@@ -84,11 +85,6 @@ class EtcdServer:
         if self._peer is not None:
             self.signal(signal.SIGCONT)
             self.kill()
-
-
-def _is_stopped(pid: int) -> bool:
-    states = [(task / "stat").read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{pid}/task").iterdir()]
-    return set(states) == {"T"}
 
 
 class EtcdCluster:

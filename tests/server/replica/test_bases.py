@@ -30,14 +30,22 @@ def wait_for_text(group: ReplicaGroup, instance: str, text: str, times: int = 1)
     )
 
 
+def flip_bit(path: Path, offset: int) -> None:
+    """Change one byte in place: a process may write to the others meanwhile."""
+    with path.open("r+b") as file:
+        file.seek(offset)
+        (byte,) = file.read(1)
+        file.seek(offset)
+        file.write(bytes((byte ^ 1,)))
+
+
 def spoil_log(directory: Path) -> None:
     """Flip a bit of a block in the middle of what is written in the newest extent."""
     for path in sorted((directory / "log" / "active").glob("S*.LOG"), reverse=True):
-        data = bytearray(path.read_bytes())
+        data = path.read_bytes()
         blocks = [at for at in range(4096, len(data), 4096) if data[at : at + 4] == b"OLB1"]
         if len(blocks) > 4:
-            data[blocks[len(blocks) // 2] + 60] ^= 1
-            path.write_bytes(data)
+            flip_bit(path, blocks[len(blocks) // 2] + 60)
             return
     raise AssertionError("hardly anything is written in any extent")
 
@@ -48,19 +56,15 @@ def test_a_follower_whose_log_is_gone_takes_a_base_under_load(group: ReplicaGrou
     leader = group.wait_for_leader()
     away = next(each for each in group.instances if each != leader)
     group.kill(away)
-    with group.connect_to() as connection:
-        with connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "w") as queue:
-            for _ in range(50):
-                queue.put(_MESSAGE, persistent=True)
-        with connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "r") as queue:
-            for _ in range(45):
-                assert queue.get() is not None
-    # From now on media recovery needs no older log.
+    with group.connect_to() as connection, connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "w") as queue:
+        for _ in range(50):
+            queue.put(_MESSAGE, persistent=True)
+    # From now on media recovery needs no older log. The images are five times as long as the log.
     list(control(group.directory(leader), "record_image", type="all", name="*"))
     history = History(group)
     history.wait_for_puts(20)
     group.start(away)
-    wait_for_text(group, away, "AMQ3238I", 2)
+    wait_for_text(group, away, "AMQ3238I", 1 if away == "a" else 2)
     group.wait_until_in_sync(3)
     history.wait_for_puts(20)
     group.kill(leader)
@@ -76,8 +80,8 @@ def test_a_follower_whose_log_is_gone_takes_a_base_under_load(group: ReplicaGrou
     history.finish()
     history.check()
     with group.connect_to() as connection, connection.open("SYSTEM.DEFAULT.LOCAL.QUEUE", "r") as queue:
-        for _ in range(5):
-            message = queue.get(wait=5)
+        for _ in range(50):
+            message = queue.get(wait=30)
             assert message is not None
             assert message.data == _MESSAGE
     assert (group.directory(away).path / "aside+1" / "objects").exists()

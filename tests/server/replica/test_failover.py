@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.world.replica.replica_group import NAME, History, ReplicaGroup
+from tests.world.replica.replica_group import NAME, History, ReplicaGroup, wait_until
 
 from ostler.client.link.control import control
 from ostler.model import constants as mq
@@ -68,9 +68,7 @@ def test_a_paused_leader_wakes_and_follows(group: ReplicaGroup) -> None:
     group.resume(old)
     history.wait_for_puts(50)
     group.wait_until_in_sync(3)
-    status = group.status(old)
-    assert status is not None
-    assert status.role is InstanceRole.REPLICA
+    group.wait_for_role_of(old, InstanceRole.REPLICA)
     assert group.wait_for_leader() == new
     history.finish()
     history.check()
@@ -128,7 +126,30 @@ def test_a_follower_refuses_applications_and_names_the_leader(group: ReplicaGrou
     group.wait_until_in_sync(3)
     leader = group.wait_for_leader()
     follower = next(each for each in group.instances if each != leader)
-    with pytest.raises(MQError, match=f"The active instance is {leader}") as refused:
-        list(control(group.directory(follower), "mqsc", text="DISPLAY QMGR"))
-    assert refused.value.reason == mq.MQRC_STANDBY_Q_MGR
-    assert NAME in str(refused.value)
+    refusals: list[str] = []
+
+    def names_leader() -> bool:
+        with pytest.raises(MQError) as refused:
+            list(control(group.directory(follower), "mqsc", text="DISPLAY QMGR"))
+        assert refused.value.reason == mq.MQRC_STANDBY_Q_MGR
+        assert NAME in str(refused.value)
+        refusals.append(str(refused.value))
+        return f"The active instance is {leader}" in refusals[-1]
+
+    wait_until(names_leader, lambda: f"{follower} does not name {leader}: {refusals[-1]}\n{group.describe()}")
+
+
+def test_clients_find_the_new_leader_while_the_old_one_is_frozen(group: ReplicaGroup) -> None:
+    """HBINT is 300 seconds, and nobody breaks their connections: they look for a later leader themselves."""
+    group.prepare()
+    group.wait_until_in_sync(3)
+    history = History(group)
+    history.wait_for_puts(50)
+    old = group.wait_for_leader()
+    group.pause(old)
+    group.wait_for_leader(old)
+    history.wait_for_puts(50)
+    group.resume(old)
+    group.wait_until_in_sync(3)
+    history.finish()
+    history.check()

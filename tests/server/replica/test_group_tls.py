@@ -51,7 +51,7 @@ def connect(client: TlsStream, server: TlsStream) -> tuple[ReplicaConnection, Re
     for each in threads:
         each.start()
     for each in threads:
-        each.join(20.0)
+        each.join(60.0)
         assert not each.is_alive(), "the handshake hangs"
     return near, far, failures
 
@@ -66,7 +66,7 @@ def test_instances_of_the_group_exchange_frames(tmp_path: Path, authority: Autho
     assert (certified_instance(near.stream), certified_instance(far.stream)) == ("b", "a")
     for sender, receiver in ((near, far), (far, near)):
         assert sender.send(frame(HEARTBEAT, 0, 3, b"x" * 100_000))
-        found = receiver.receive(20.0)
+        found = receiver.receive(60.0)
         assert found is not None
         assert found.buffer[found.start : found.end] == b"x" * 100_000
     near.close("test")

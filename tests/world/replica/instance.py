@@ -63,7 +63,9 @@ FRAMES_PER_STEP = 4
 # A base that has all waits so long for enough copies to have it.
 WHOLE_SECONDS = 2.0
 
-DOWN, BROKEN, FOLLOWS, LEADS, REBASES = "down", "broken", "follows", "leads", "rebases"
+DOWN, BROKEN, FOLLOWS, LEADS, REBASES, RELAYS = "down", "broken", "follows", "leads", "rebases", "relays"
+GONE = "the leader's log does not reach back"
+RUNNING = (FOLLOWS, LEADS, REBASES, RELAYS)
 
 
 class _NoJournal(Journal):
@@ -120,6 +122,7 @@ class LeadingWorld(World):
     def _write_snapshot(self, snapshot: Snapshot) -> Generator[str, None, None]:
         while not snapshot.step():
             yield "filtered some"
+            snapshot.copy()
         yield from self._until_durable(snapshot.lsn)
         snapshot.queue.file.force()
         self._write(lambda: snapshot.write(self.engine.disk), snapshot.size_bytes())
@@ -200,6 +203,7 @@ class Instance:
             self.disk = self.disk.crash(self.world.random.randrange(1 << 30))
             return
         engine = Engine("QM", watched, _NoJournal(), new_definition(ObjectType.QMGR, "QM", {}))
+        engine.capture_slots = 2
         engine.buffer_bytes_nonpersistent = engine.buffer_bytes_persistent = self.world.buffer_bytes
         engine.now_ms = START_MS
         engine.unique = (self.starts << 44) + (ord(self.name[0]) << 36)
@@ -260,6 +264,8 @@ class Instance:
                 self._lead()
             elif self.state == REBASES:
                 self._rebase()
+            elif self.state == RELAYS:
+                self.relay()
         except DiskFailed:
             self.world.note(f"{self.name}: a force failed")
             self.lose_power(self.world.random.randrange(1 << 30))
@@ -268,6 +274,10 @@ class Instance:
             self.stop()
         except (LogError, JournalInconsistent) as error:
             self.break_down(str(error))
+
+    def relay(self) -> None:
+        """Take the log for a recovery group (`two_sites`)."""
+        raise AssertionError("only a recovery group has such an instance")
 
     def _ask(self, call: Callable[[], None]) -> None:
         try:
@@ -324,7 +334,7 @@ class Instance:
                 side.disconnected(link.number)
                 self.incoming.remove(link)
                 if link.is_base_needed:
-                    self.want_base("the leader's log does not reach back")
+                    self.want_base(GONE)
                     return
 
     # -- taking a base
@@ -458,7 +468,7 @@ class Instance:
         policy = default_policy(len(self.world.instances))
         membership = LeaderMembership(self.name, term, view.in_sync, life.start_lsn, policy)
         hello = ReplicaHello()
-        hello.group, hello.queue_manager, hello.instance = "GROUP", "QM", self.name
+        hello.group, hello.queue_manager, hello.instance = self.world.group, "QM", self.name
         hello.identity, hello.file_pages, hello.log_format = log.identity(), log.file_pages(), 1
         hello.lives = log.lives
         self.side = self.world.make_leader_side(
@@ -552,8 +562,11 @@ class Instance:
 
     @contextmanager
     def _still(self) -> Iterator[Engine]:
-        assert self.leading is not None
-        yield self.leading.engine
+        if self.leading is not None:
+            yield self.leading.engine
+            return
+        assert self.standby is not None
+        yield self.standby.engine
 
     def _send_base(self, side: LeaderSide, name: str, link: Link) -> None:
         """Tell a follower that it needs a base, or send parts of one."""
@@ -624,8 +637,7 @@ class Instance:
         )
         if decision.kind == election.GIVE_UP or side.highest_term > membership.term:
             world.note(f"{self.name} gives up term {membership.term}: {decision.reason}")
-            self.stop()
-            self.start()
+            self.depose()
         elif decision.kind == election.RETAKE:
             self._ask(lambda: self._retake(decision))
         elif decision.kind in (election.GO_ON, election.HOLD) and view is not None:
@@ -634,6 +646,11 @@ class Instance:
                 membership.wait_for(side.nearly_in_sync(answering, world.now, TIMEOUT_SECONDS))
                 self._change_set(membership, answering)
             self._ask(lambda: self.arbiter.register(self._leading_member()))
+
+    def depose(self) -> None:
+        """Lead no more: the process begins anew."""
+        self.stop()
+        self.start()
 
     def _leading_member(self) -> Member:
         assert self.side is not None

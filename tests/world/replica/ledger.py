@@ -16,6 +16,8 @@ class Operation:
     puts: list[bytes] = field(default_factory=list)
     gets: list[bytes] = field(default_factory=list)
     is_acknowledged: bool = False
+    lsn: int = 0
+    """Acknowledged: all up to here was durable then."""
     is_backed_out: bool = False
     """It was never committed: it must leave nothing."""
     prepared: bytes = b""
@@ -37,6 +39,7 @@ class Ledger:
     def acknowledge(self, operation: Operation, lsn: int, life_start_lsn: int) -> None:
         """A client gets its reply. A later leader must have it in its history, if there is one that answers already."""
         operation.is_acknowledged = True
+        operation.lsn = lsn
         self.acknowledged += 1
         for epoch, start in self.lives_told.items():
             assert epoch <= operation.epoch or lsn <= start, (

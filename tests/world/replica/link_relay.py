@@ -1,9 +1,10 @@
-"""A relay between two instances, whose directions can be held apart, and which can be cut."""
+"""A relay between two instances, whose directions can be held apart or slowed down, and which can be cut."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import suppress
 
 _RECEIVE_BYTES = 1 << 16
@@ -16,7 +17,7 @@ class LinkRelay:
     """Listens on a loopback port of its own, and passes each connection on to the target port."""
 
     def __init__(self, target_port: int) -> None:
-        self._target_port = target_port
+        self.target_port = target_port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._passes = (threading.Event(), threading.Event())
@@ -25,6 +26,7 @@ class LinkRelay:
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._is_cut = False
+        self._bytes_per_second = 0
         self._start(self._accept)
 
     def _start(self, work: object, *arguments: object) -> None:
@@ -34,6 +36,10 @@ class LinkRelay:
         """Let nothing through in these directions; connections stay, as with a network that loses all packets."""
         for each in directions:
             self._passes[each].clear()
+
+    def slow_down(self, bytes_per_second: int) -> None:
+        """Let so many bytes through from the leader to the follower; 0: as many as come."""
+        self._bytes_per_second = bytes_per_second
 
     def cut(self) -> None:
         """Reset all connections, and refuse new ones."""
@@ -64,7 +70,7 @@ class LinkRelay:
                 near.close()
                 continue
             try:
-                far = socket.create_connection(("127.0.0.1", self._target_port), 5.0)
+                far = socket.create_connection(("127.0.0.1", self.target_port), 5.0)
             except OSError:
                 near.close()
                 continue
@@ -79,6 +85,9 @@ class LinkRelay:
             while data := source.recv(_RECEIVE_BYTES):
                 self._passes[direction].wait()
                 target.sendall(data)
+                rate = self._bytes_per_second if direction == FORWARD else 0
+                if rate:
+                    time.sleep(len(data) / rate)
         for each in (source, target):
             _end(each)
         with self._lock:

@@ -19,6 +19,9 @@ CANDIDATE_OUTSIDE_SET = "candidate outside the set"
 NO_TERM_CHECK = "no term check"
 CLOCK_FOR_SAFETY = "clock for safety"
 BASE_WITH_ONE_LSN = "base with one LSN for all queues"
+# Of a recovery group (`two_sites`).
+ACKNOWLEDGE_FOR_ONE = "acknowledge to the live site what one copy has"
+APPLY_FOR_THE_SITE = "apply what the live site has, whatever the copies have"
 
 ALL = (
     ACKNOWLEDGE_BEFORE_FORCE,

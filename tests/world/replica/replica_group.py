@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import getpass
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from copy import copy
 from pathlib import Path
 
+import psutil
 from tests.free_ports import free_port
 from tests.world.replica.link_relay import LinkRelay
 
@@ -19,17 +24,24 @@ import ostler
 from ostler.cli.demo.applications import Applications
 from ostler.cli.demo.failover_account import FailoverAccount
 from ostler.client.link.control import NotRunningError, control
+from ostler.model.connection_names import Address
 from ostler.model.errors import MQError
 from ostler.model.replication import GroupStatus, InstanceRole
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.server.config.qm_ini import LogManagement, LogSection, LogType
 from ostler.server.queue_manager import create_queue_manager
+from ostler.server.replica.certificates import issue_certificate
 from ostler.server.replica.control_codec import decode_status
+from ostler.server.tls.certificate_maker import Authority
 
 NAME = "QM1"
 QUEUE = "HISTORY"
 CHANNEL = "APP"
-_PATIENCE_SECONDS = 90.0
+# A process that gets no processor for so long is not missed: other tests run beside this one.
+LEASE_SECONDS = 6
+HEARTBEAT_TIMEOUT_MS = 5000
+_OTHER_RELEASE = Path(__file__).with_name("other_release.py")
+_PATIENCE_SECONDS = 150.0
 _PAUSE_SECONDS = 0.02
 
 
@@ -41,15 +53,37 @@ def wait_until(is_true: Callable[[], bool], missing: Callable[[], str]) -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
+def is_stopped(pid: int) -> bool:
+    """Tell that every thread of a process stands still, after SIGSTOP."""
+    states = [(task / "stat").read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{pid}/task").iterdir()]
+    return set(states) == {"T"}
+
+
+def certify(authority: Authority, directory: QueueManagerDirectory, instance: str) -> None:
+    """Make the key repository of an instance, in place of any other."""
+    repository = directory.path / "ha"
+    shutil.rmtree(repository, ignore_errors=True)
+    issue_certificate(authority, repository, "group", instance, Address("127.0.0.1", 0))
+
+
 class ReplicaGroup:
     """Up to three instances on loopback. Each has a data root of its own, as on machines of their own."""
 
     def __init__(
-        self, root: Path, instances: str = "abc", arbiter: str = "", lease_seconds: int = 3, is_relayed: bool = False
+        self,
+        root: Path,
+        instances: str = "abc",
+        arbiter: str = "",
+        lease_seconds: int = LEASE_SECONDS,
+        is_relayed: bool = False,
+        authority: Authority | None = None,
+        name: str = NAME,
+        heartbeat_timeout_ms: int = HEARTBEAT_TIMEOUT_MS,
     ) -> None:
         """`arbiter` is the body of the stanza Arbiter; a file arbiter without it. With `is_relayed` there are relays
-        between the instances."""
+        between the instances. `authority` makes certificates for TLS; without one the links are not secured."""
         self.root = root
+        self.name = name
         self.instances = instances
         ports = [free_port() for _ in range(len(instances) + 1)]
         self.port = ports[-1]
@@ -71,13 +105,29 @@ class ReplicaGroup:
         )
         for each in instances:
             # The first one has the log; the others are empty and take it from there.
-            made = create_queue_manager(root / each, NAME, log, instance=each, wants_base=each != first)
-            ini = made.ini.read_text().replace(
-                f"   Name={each}\n", f"   Name={each}\n   HeartbeatInterval=500\n   HeartbeatTimeout=3000\n", 1
-            )
+            made = create_queue_manager(root / each, name, log, instance=each, wants_base=each != first)
+            if authority is not None:
+                certify(authority, made, each)
+            timing = f"   HeartbeatInterval=500\n   HeartbeatTimeout={heartbeat_timeout_ms}\n"
+            ini = made.ini.read_text().replace(f"   Name={each}\n", f"   Name={each}\n{timing}", 1)
             own = f"Replication:\n   ListenerAddress={self.host(each)}\n"
             made.ini.write_text(ini + self._instance_stanzas(each) + body + own)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.releases: dict[str, str] = {}
+        """Instances that are started as of another release (`other_release`)."""
+        self.environments: dict[str, dict[str, str]] = {}
+        """Variables for the processes of an instance."""
+
+    def clone(self, instance: str, root: Path) -> ReplicaGroup:
+        """Copy the files of an instance that does not run, as of a machine that is cloned, and return the copy.
+
+        It has the same name, and takes the log at another port.
+        """
+        shutil.copytree(self.root / instance, root / instance, symlinks=True)
+        made = copy(self)
+        made.root, made.instances, made._processes = root, instance, {}
+        made.connect_through(instance, instance, free_port())
+        return made
 
     def connect_through(self, instance: str, other: str, port: int) -> None:
         """Let an instance reach another one at a port of a relay. For instances that do not run."""
@@ -107,16 +157,23 @@ class ReplicaGroup:
         return f"127.0.0.{10 + self.instances.index(instance)}"
 
     def directory(self, instance: str) -> QueueManagerDirectory:
-        return QueueManagerDirectory(self.root / instance, NAME)
+        return QueueManagerDirectory(self.root / instance, self.name)
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
     def start(self, *instances: str) -> None:
         for each in instances or self.instances:
-            program = [sys.executable, "-m", "ostler.cli.strmqm", "--root", str(self.root / each)]
+            release = self.releases.get(each)
+            program = [sys.executable, "-m", "ostler.cli.strmqm"]
+            if release is not None:
+                program = [sys.executable, str(_OTHER_RELEASE), release]
+            program += ["--root", str(self.root / each)]
             with open(self.root / f"{each}.output", "ab") as output:
                 self._processes[each] = subprocess.Popen(
-                    [*program, "--name", NAME, "--pipe", "-1"], stdout=output, stderr=output
+                    [*program, "--name", self.name, "--pipe", "-1"],
+                    stdout=output,
+                    stderr=output,
+                    env={**os.environ, **self.environments.get(each, {})},
                 )
 
     def kill(self, instance: str) -> None:
@@ -124,8 +181,28 @@ class ReplicaGroup:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
+    def power_off(self, instance: str) -> None:
+        """Kill everything of an instance at once, as when its machine loses power."""
+        process = self._processes[instance]
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        self.kill(instance)
+
+    def wait_for_end(self, instance: str) -> int:
+        """Wait until the process of an instance has ended by itself; return its exit status."""
+        process = self._processes[instance]
+        wait_until(lambda: process.poll() is not None, lambda: f"{instance} does not end:\n{self.describe()}")
+        del self._processes[instance]
+        return process.returncode
+
     def pause(self, instance: str) -> None:
-        self._processes[instance].send_signal(signal.SIGSTOP)
+        """Stop the process where it does not hold the lock of the file arbiter: nobody else could lead then."""
+        with ExitStack() as locks:
+            for path in self.root.glob("arbiter/*/*/lock"):
+                lock = locks.enter_context(path.open("rb+"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self._processes[instance].send_signal(signal.SIGSTOP)
+            wait_until(lambda: is_stopped(self._processes[instance].pid), lambda: f"instance {instance} does not stop")
 
     def resume(self, instance: str) -> None:
         self._processes[instance].send_signal(signal.SIGCONT)
@@ -133,7 +210,11 @@ class ReplicaGroup:
     def end(self, instance: str, **arguments: object) -> None:
         with suppress(MQError):  # it may end before its answer is out
             list(control(self.directory(instance), "end", mode="immediate", **arguments))
-        self._processes.pop(instance).wait(60)
+        self._processes.pop(instance).wait(_PATIENCE_SECONDS)
+
+    def forget(self, instance: str) -> None:
+        """Wait for the process of an instance that was ended by a command."""
+        self._processes.pop(instance).wait(_PATIENCE_SECONDS)
 
     def close(self) -> None:
         for each in list(self._processes):
@@ -186,10 +267,28 @@ class ReplicaGroup:
 
         wait_until(is_in_sync, lambda: f"{count} instances are not in sync:\n{self.describe()}")
 
+    def wait_for_role_of(self, instance: str, wanted: InstanceRole) -> None:
+        """Wait until an instance says that it has this role."""
+
+        def has_role() -> bool:
+            status = self.status(instance)
+            return status is not None and status.role is wanted
+
+        wait_until(has_role, lambda: f"{instance} is not {wanted}: {self.status(instance)}\n{self.describe()}")
+
     def error_text(self, instance: str) -> str:
         """Return the error log of an instance."""
         path = self.directory(instance).errors / "AMQERR01.LOG"
         return path.read_text() if path.exists() else ""
+
+    def wait_for_text(self, instance: str, *texts: str, times: int = 1) -> None:
+        """Wait until the error log of an instance has a line with all of these texts, so often."""
+
+        def is_written() -> bool:
+            lines = self.error_text(instance).splitlines()
+            return sum(1 for line in lines if all(text in line for text in texts)) >= times
+
+        wait_until(is_written, lambda: f"{instance} has not written {texts} {times} times:\n{self.describe()}")
 
     def describe(self) -> str:
         """Return the last lines of all error logs."""
@@ -197,27 +296,40 @@ class ReplicaGroup:
         for each in self.instances:
             path = self.directory(each).errors / "AMQERR01.LOG"
             lines = path.read_text().splitlines()[-15:] if path.exists() else []
-            shown += [f"-- {each}", *lines, (self.root / f"{each}.output").read_text()[-2000:]]
+            output = self.root / f"{each}.output"
+            shown += [f"-- {each}", *lines, output.read_text()[-2000:] if output.exists() else "not started"]
         return "\n".join(shown)
 
     def prepare(self) -> None:
         """Define what the applications use, at the leader."""
-        leader = self.wait_for_leader()
         user = getpass.getuser()
         commands = (
             "ALTER QMGR CHLAUTH(DISABLED) CONNAUTH('')\nREFRESH SECURITY TYPE(CONNAUTH)\n"
-            f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999) DEFPSIST(YES)\n"
-            f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('{user}')\n"
-            f"DEFINE LISTENER(TCP) TRPTYPE(TCP) CONTROL(QMGR) IPADDR('127.0.0.1') PORT({self.port})\n"
+            f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999) DEFPSIST(YES) REPLACE\n"
+            f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('{user}') REPLACE\n"
+            f"DEFINE LISTENER(TCP) TRPTYPE(TCP) CONTROL(QMGR) IPADDR('127.0.0.1') PORT({self.port}) REPLACE\n"
             "START LISTENER(TCP)\n"
         )
-        replies = list(control(self.directory(leader), "mqsc", text=commands))
-        lines = [str(each.get("line", "")) for each in replies]
-        assert not [line for line in lines if line.startswith("AMQ") and line[7:8] == "E"], lines
+        problems: list[str] = []
+
+        def is_defined() -> bool:
+            leader = self.wait_for_leader()
+            try:
+                replies = list(control(self.directory(leader), "mqsc", text=commands))
+            except (NotRunningError, MQError) as error:
+                problems.append(str(error))
+                return False  # it makes way meanwhile
+            lines = [str(each.get("line", "")) for each in replies]
+            failed = [line for line in lines if line.startswith("AMQ") and line[7:8] == "E"]
+            # A listener that an earlier attempt has started is there.
+            assert not failed or problems, lines
+            return True
+
+        wait_until(is_defined, lambda: f"nothing can be defined: {problems}\n{self.describe()}")
 
     def connect(self) -> ostler.Connection:
         names = ",".join(f"{self.host(each)}({self.port})" for each in self.instances)
-        return ostler.connect(NAME, names, channel=CHANNEL, reconnect=False)
+        return ostler.connect(self.name, names, channel=CHANNEL, reconnect=False)
 
     def connect_to(self, instance: str = "") -> ostler.Connection:
         """Connect to one instance, or to whichever leads, once it takes applications: listeners start after the
@@ -228,7 +340,7 @@ class ReplicaGroup:
 
         def is_connected() -> bool:
             try:
-                made.append(ostler.connect(NAME, names, channel=CHANNEL, reconnect=False))
+                made.append(ostler.connect(self.name, names, channel=CHANNEL, reconnect=False))
             except MQError:
                 return False
             return True

@@ -116,7 +116,9 @@ class RunningInstance:
     def asked_to_end(self) -> list[EndRequest]:
         found: list[EndRequest] = []
         while not self.daemon._requests.empty():
-            found.append(self.daemon._requests.get())
+            request = self.daemon._requests.get()
+            if request is not None:
+                found.append(request)
         return found
 
     def end(self) -> None:

@@ -25,6 +25,7 @@ from ostler.model.arbiter import (
     ArbiterUnavailable,
     ArbiterView,
     Member,
+    NameTaken,
     check_in_sync,
     check_name,
 )
@@ -117,10 +118,12 @@ class SimulatedArbiter(Arbiter):
             self._begin_session()
         session = self._session
         try:
-            self._call(lambda: self.store.put_member(member, session))
+            holder = self._call(lambda: self.store.put_member(member, session))
         except ArbiterRefused:
             session = self._begin_session()
-            self._call(lambda: self.store.put_member(member, session))
+            holder = self._call(lambda: self.store.put_member(member, session))
+        if holder is not None:
+            raise NameTaken(member.instance, holder.address)
 
     def _begin_session(self) -> str:
         self._session = ""
@@ -170,9 +173,15 @@ class SimulatedArbiter(Arbiter):
     def set_role(self, expected: str, role: str) -> bool:
         return self._call(lambda: self.store.set_role(expected, role))
 
+    def abandon(self, expected: str, role: str, given_up: str) -> bool:
+        return self._call(lambda: self.store.abandon(expected, role, given_up))
+
     def wait_change(self, seconds: float) -> bool:
         """Never waits: the world decides when time passes. True if something changed since the last `read`."""
         return not self.is_cut and not self.store.is_down and self.store.revision != self._seen_revision
+
+    def wake(self) -> None:
+        return  # nobody waits
 
     def close(self) -> None:
         session, self._session = self._session, ""

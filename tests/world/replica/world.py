@@ -18,6 +18,8 @@ from tests.world.replica.instance import (
     FOLLOWS,
     LEADS,
     REBASES,
+    RELAYS,
+    RUNNING,
     TIMEOUT_SECONDS,
     Instance,
     LeadingWorld,
@@ -73,6 +75,9 @@ _TROUBLES = {
 
 
 class ReplicaWorld:
+    group = "GROUP"
+    first = "A"
+
     def __init__(
         self, seed: int, instances: int = 3, mutations: frozenset[str] = frozenset(), trouble_percent: int | None = None
     ) -> None:
@@ -102,10 +107,13 @@ class ReplicaWorld:
         self.terms = 0
         self.works = True
         """Clients do something."""
-        self.instances = [self._create(chr(ord("A") + number), number == 0) for number in range(instances)]
-        assert self.instances[0].arbiter.found(("A",), 1)
+        self.instances = [self._create(chr(ord(self.first) + number), number == 0) for number in range(instances)]
+        assert self.instances[0].arbiter.found((self.first,), 1, self._founding_term())
         for each in self.instances:
             each.start()
+
+    def _founding_term(self) -> int:
+        return 0
 
     def _create(self, name: str, is_creator: bool) -> Instance:
         disk = SimulatedDisk()
@@ -125,16 +133,16 @@ class ReplicaWorld:
 
     def make_follower_side(self, name: str, standby: Standby, files: BaseFiles) -> FollowerSide:
         if ACKNOWLEDGE_BEFORE_FORCE in self.mutations:
-            return ForceForgetting(name, "GROUP", "QM", standby, files)
+            return ForceForgetting(name, self.group, "QM", standby, files)
         if NO_TERM_CHECK in self.mutations:
-            return TermIgnoring(name, "GROUP", "QM", standby, files)
-        return FollowerSide(name, "GROUP", "QM", standby, files)
+            return TermIgnoring(name, self.group, "QM", standby, files)
+        return FollowerSide(name, self.group, "QM", standby, files)
 
     def make_base_side(self, name: str, disk: WatchedDisk) -> BaseSide:
         def configure(engine: Engine) -> None:
             engine.buffer_bytes_nonpersistent = engine.buffer_bytes_persistent = self.buffer_bytes
 
-        return BaseSide(name, "GROUP", "QM", disk, disk, LOG_DIRECTORY, self.settings, configure)
+        return BaseSide(name, self.group, "QM", disk, disk, LOG_DIRECTORY, self.settings, configure)
 
     def make_leader_side(
         self,
@@ -326,7 +334,7 @@ class ReplicaWorld:
 
     def _trouble(self) -> None:
         instance = self.random.choice(self.instances)
-        leaders = [each for each in self.instances if each.state == LEADS]
+        leaders = [each for each in self.instances if each.state in (LEADS, RELAYS)]
         if leaders and self.random.random() < 0.4:
             instance = self.random.choice(leaders)
         kind = self.random.choices(
@@ -337,15 +345,15 @@ class ReplicaWorld:
         getattr(self, f"_trouble_{kind}")(instance)
 
     def _trouble_kill(self, instance: Instance) -> None:
-        if instance.state in (FOLLOWS, LEADS, REBASES):
+        if instance.state in RUNNING:
             instance.stop()
 
     def _trouble_power(self, instance: Instance) -> None:
-        if instance.state in (FOLLOWS, LEADS, REBASES):
+        if instance.state in RUNNING:
             instance.lose_power(self.random.randrange(1 << 30))
         if self.random.random() < 0.15:
             for each in self.instances:
-                if each.state in (FOLLOWS, LEADS, REBASES):
+                if each.state in RUNNING:
                     each.lose_power(self.random.randrange(1 << 30))
 
     def _trouble_pause(self, instance: Instance) -> None:
@@ -358,15 +366,18 @@ class ReplicaWorld:
         instance.cut_until = instance.paused_until + self.random.choice([1.0, 3.0])
 
     def _trouble_cut(self, instance: Instance) -> None:
-        for other in self.instances:
-            if other is not instance:
-                self.network.cut.add((instance.name, other.name))
-                self.network.cut.add((other.name, instance.name))
+        for other in self.peers(instance):
+            self.network.cut.add((instance.name, other.name))
+            self.network.cut.add((other.name, instance.name))
         instance.arbiter.is_cut = self.random.random() < 0.6
 
     def _trouble_cut_one(self, instance: Instance) -> None:
-        other = self.random.choice([each for each in self.instances if each is not instance])
+        other = self.random.choice(self.peers(instance))
         self.network.cut.add((instance.name, other.name))
+
+    def peers(self, instance: Instance) -> list[Instance]:
+        """Return those that an instance may have a link to."""
+        return [each for each in self.instances if each is not instance]
 
     def _trouble_arbiter(self, instance: Instance) -> None:
         if self.random.random() < 0.4:
@@ -382,7 +393,7 @@ class ReplicaWorld:
         instance.disk.fill(self.random.choice([0, 5000, 100_000]))
 
     def _trouble_fail(self, instance: Instance) -> None:
-        if instance.state in (FOLLOWS, LEADS, REBASES):
+        if instance.state in RUNNING:
             instance.disk.fail_force()
 
     def _trouble_spoil(self, instance: Instance) -> None:
@@ -403,7 +414,7 @@ class ReplicaWorld:
     def _trouble_scrap(self, instance: Instance) -> None:
         """A follower gets a new disk. It takes a base, and may be killed while it does."""
         in_sync = self.store.in_sync
-        if self.spoiled not in ("", instance.name) or in_sync is None or instance.state == LEADS:
+        if self.spoiled not in ("", instance.name) or in_sync is None or instance.state in (LEADS, RELAYS):
             return
         if instance.name in in_sync.members and in_sync.copies < 2:
             return

@@ -46,7 +46,7 @@ class AgentControl(ReplicationControl):
     def status(self) -> GroupStatus:
         agent = self._agent
         section = agent.section
-        leading = agent.leading
+        leading = agent.leading or agent.relay
         view = agent.view
         rows = tuple(self._row(each, leading, view) for each in section.instances)
         members = frozenset(view.in_sync.members) if view is not None and view.in_sync is not None else frozenset()
@@ -75,8 +75,14 @@ class AgentControl(ReplicationControl):
         agent = self._agent
         if agent.is_active:
             return InstanceRole.ACTIVE
-        is_recovery = agent.sites is not None and agent.sites.site.group_role is GroupRole.RECOVERY
-        return InstanceRole.LEADER if is_recovery and not agent.section.instances else InstanceRole.REPLICA
+        is_recovery = agent.sites is not None and agent.sites.receives
+        leads_recovery = is_recovery and (agent.relay is not None or not agent.section.instances)
+        return InstanceRole.LEADER if leads_recovery else InstanceRole.REPLICA
+
+    def _leader_role(self) -> InstanceRole:
+        """Return the role of the instance that holds the key: of a recovery group it takes the log, and works not."""
+        sites = self._agent.sites
+        return InstanceRole.LEADER if sites is not None and sites.receives else InstanceRole.ACTIVE
 
     def _term(self, leading: Leading | None) -> int:
         if leading is not None:
@@ -104,7 +110,7 @@ class AgentControl(ReplicationControl):
         is_in_sync = view is not None and view.in_sync is not None and name in view.in_sync.members
         role = InstanceRole.UNKNOWN
         if name == leader:
-            role = InstanceRole.ACTIVE
+            role = self._leader_role()
         elif view is not None and name in view.members:
             role = InstanceRole.REPLICA
         is_suspended = view is not None and name in view.suspended
@@ -141,11 +147,11 @@ class AgentControl(ReplicationControl):
         self, instance: InstanceSection, leading: Leading | None, is_in_sync: bool, is_suspended: bool, now_ms: int
     ) -> InstanceStatus:
         agent = self._agent
-        if leading is not None:
+        role = self._own_role()
+        if leading is not None and leading is not agent.relay:
             with leading.turn:
                 position = int(leading.side.position())
             applied = forced = position
-            role = InstanceRole.ACTIVE if agent.is_active else InstanceRole.REPLICA
             is_linked, backlog = True, 0
         else:
             with agent.following.turn:
@@ -153,7 +159,7 @@ class AgentControl(ReplicationControl):
                 forced = int(side.standby.log.position())
                 applied = int(side.standby.applied_lsn())
                 backlog = max(0, int(side.leader_position) - forced)
-            role, is_linked = InstanceRole.REPLICA, agent.following.is_linked()
+            is_linked = agent.following.is_linked()
         return InstanceStatus(
             instance.name,
             role,

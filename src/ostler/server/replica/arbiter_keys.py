@@ -19,6 +19,14 @@ class Lease:
 
 
 @dataclass
+class Rival:
+    """A session that asked for the name of another one's member."""
+
+    session: str
+    address: str
+
+
+@dataclass
 class ArbiterKeys:
     """All operations happen at once and whole."""
 
@@ -36,6 +44,8 @@ class ArbiterKeys:
     lives: dict[int, str] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     sessions: int = 0
+    given_up: str = ""
+    rivals: dict[str, Rival] = field(default_factory=dict)
 
     def view(self) -> ArbiterView:
         return ArbiterView(
@@ -48,6 +58,8 @@ class ArbiterKeys:
             suspended=frozenset(self.suspended),
             role=self.role,
             last_epoch=max(self.lives, default=0),
+            given_up=self.given_up,
+            rivals={name: rival.address for name, rival in self.rivals.items()},
         )
 
     # Sessions
@@ -78,17 +90,30 @@ class ArbiterKeys:
             self.leader = None
         for name in [name for name, owner in self.owners.items() if owner == session]:
             del self.owners[name], self.members[name]
+        self.rivals = {name: rival for name, rival in self.rivals.items() if rival.session != session}
 
-    def put_member(self, member: Member, session: str) -> None:
-        """Raises ArbiterRefused when the session has ended."""
+    def put_member(self, member: Member, session: str) -> Member | None:
+        """Store a member; return the one of another session that has its name, and then this one is noted as a rival.
+
+        Raises ArbiterRefused when the session has ended.
+        """
         if session not in self.leases:
             raise ArbiterRefused("the session has ended")
+        if self.owners.get(member.instance, session) != session:
+            rival = Rival(session, member.address)
+            if self.rivals.get(member.instance) != rival:
+                self._change()
+                self.rivals[member.instance] = rival
+            return self.members[member.instance]
         self._change()
         self.members[member.instance] = member
         self.owners[member.instance] = session
+        if member.instance in self.rivals and self.rivals[member.instance].session == session:
+            del self.rivals[member.instance]
         mark = self.marks.get(member.instance)
         if mark is None or (mark.epoch, mark.end_lsn) < (member.epoch, member.end_lsn):
             self.marks[member.instance] = Mark(member.epoch, member.end_lsn)
+        return None
 
     # Agreement
 
@@ -98,8 +123,8 @@ class ArbiterKeys:
     def found(self, members: tuple[str, ...], copies: int, above_term: int) -> bool:
         if self.in_sync is not None:
             return False
-        self.revision = max(self.revision, above_term)
-        self.last_term = above_term
+        self.last_term = max(self.last_term, above_term)
+        self.revision = max(self.revision, self.last_term)
         self.in_sync = InSyncSet(self._change(), 0, members, copies)
         return True
 
@@ -148,6 +173,16 @@ class ArbiterKeys:
         self.role = role
         return True
 
+    def abandon(self, expected: str, role: str, given_up: str) -> bool:
+        if self.role != expected:
+            return False
+        self._change()
+        self.role = role
+        self.given_up = given_up
+        self.leader = self.in_sync = None
+        self.marks.clear()
+        return True
+
     def _change(self) -> int:
         self.revision += 1
         return self.revision
@@ -176,4 +211,6 @@ class ArbiterKeys:
             lives={int(epoch): str(life) for epoch, life in found["lives"].items()},
             leases={name: Lease(**each) for name, each in found["leases"].items()},
             sessions=int(found["sessions"]),
+            given_up=str(found.get("given_up", "")),  # older releases have none
+            rivals={name: Rival(**each) for name, each in found.get("rivals", {}).items()},
         )

@@ -143,6 +143,7 @@ def _recovery_group(found: Json) -> RecoveryGroupStatus:
         in_sync_ms=reader.number("in_sync_ms"),
         altered_ms=reader.number("altered_ms"),
         is_synchronous=reader.truth("is_synchronous"),
+        base_percent=reader.number("base_percent"),
     )
 
 

@@ -7,9 +7,11 @@ Keys below `/ostler/<group>/<queue manager>/`:
     insync               term, members, copies; its modification revision is the version
     founded              the number added to revisions, and the cluster in which the group was founded
     members/<instance>   with the lease of the session
+    rivals/<instance>    the address of a second session that asked for that member key, with its lease
     marks/<instance>     the highest epoch and LSN an instance registered, in digits that sort
     lives/<epoch>        create-only
     role, preferred, suspended/<instance>
+    given-up             the logs that a person has given up; then there is no insync until the group is founded again
 
 All is done with transactions that compare revisions, so a request that arrives twice or late does no harm.
 
@@ -38,6 +40,7 @@ from ostler.model.arbiter import (
     LeaderKey,
     Mark,
     Member,
+    NameTaken,
     check_in_sync,
     check_name,
 )
@@ -64,6 +67,7 @@ class EtcdArbiter(Arbiter):
         self._etcd = EtcdConnection(settings)
         self._watch = EtcdWatch(settings, _encode(self._prefix), _encode(self._prefix[:-1] + "0"))
         self._lease = 0
+        self._is_rival = False
         self._base = 0
         self._founded_revision = 0
 
@@ -83,7 +87,8 @@ class EtcdArbiter(Arbiter):
 
     def _view(self, keys: dict[str, _Pair], lives: dict[str, _Pair]) -> ArbiterView:
         founded, in_sync_key = keys.get("founded"), keys.get("insync")
-        if (founded is None) != (in_sync_key is None):
+        is_given_up = in_sync_key is None and "given-up" in keys
+        if (founded is None) != (in_sync_key is None) and not is_given_up:
             raise ArbiterUnavailable(f"{self._prefix} in etcd is incomplete: founded and insync belong together")
         self._founded_revision = self._base = 0
         if founded is not None:
@@ -102,6 +107,8 @@ class EtcdArbiter(Arbiter):
             suspended=frozenset(name[10:] for name in keys if name.startswith("suspended/")),
             role=keys["role"].text() if "role" in keys else "",
             last_epoch=max((_number(name[6:], "an epoch") for name in lives), default=0),
+            given_up=keys["given-up"].text() if "given-up" in keys else "",
+            rivals={name[7:]: pair.text() for name, pair in keys.items() if name.startswith("rivals/")},
         )
 
     def _take_founding(self, founded: _Pair) -> None:
@@ -169,9 +176,34 @@ class EtcdArbiter(Arbiter):
             "state": member.state,
             "promised": member.promised_term,
         }
-        put = _put(f"{self._prefix}members/{member.instance}", json.dumps(value), self._lease)
+        key = f"{self._prefix}members/{member.instance}"
+        put = [_put(key, json.dumps(value), self._lease)]
+        if self._is_rival:
+            put.append(_delete(self._rival_key(member)))
         is_higher = {"key": _encode(mark_key), "target": "VALUE", "result": "GREATER", "value": _encode(mark)}
-        self._transact([is_higher], [put], [put, _put(mark_key, mark)], repeatable=True)
+        for is_ours in (_held(key, self._lease), _created(key, 0)):
+            # Nobody but the holder of the key writes the mark, so it is not lowered between the two.
+            for compared, done in (([is_ours, is_higher], put), ([is_ours], [*put, _put(mark_key, mark)])):
+                if self._transact(compared, done, repeatable=True)[0]:
+                    self._is_rival = False
+                    return
+        self._find_holder(key, member)
+
+    def _find_holder(self, key: str, member: Member) -> None:
+        """Note this session as a rival of the one that holds the key. Raises NameTaken."""
+        asked = [_range(key), _put(self._rival_key(member), member.address, self._lease)]
+        found = self._pairs(self._transact([], asked, repeatable=True)[1][0])
+        self._is_rival = True
+        holder = next(iter(found.values()), None)
+        if holder is None:
+            raise ArbiterUnavailable(f"the name {member.instance} has just become free")
+        if holder.lease == self._lease:
+            return  # it was stored, and the answer was lost
+        address = holder.fields().get("address")
+        raise NameTaken(member.instance, str(address))
+
+    def _rival_key(self, member: Member) -> str:
+        return f"{self._prefix}rivals/{member.instance}"
 
     def keep_alive(self) -> float | None:
         if not self._lease:
@@ -195,16 +227,22 @@ class EtcdArbiter(Arbiter):
                 self._etcd.call("/v3/lease/revoke", {"ID": str(lease)}, repeatable=True)
         self._etcd.close()
 
+    def end_session_of(self, leader: LeaderKey) -> None:
+        """End the session of a leader whose process is dead: its key and its name are free at once."""
+        self._etcd.call("/v3/lease/revoke", {"ID": str(int(leader.session, 16))}, repeatable=True)
+
     # Agreement
 
     def found(self, members: tuple[str, ...], copies: int, above_term: int = 0) -> bool:
         check_in_sync(members, copies)
         if not self._etcd.cluster_id:
             self.read()
-        founding = json.dumps({"base": above_term, "cluster": self._etcd.cluster_id})
+        key = self._prefix + "founded"
+        founding = json.dumps({"base": max(self._base, above_term), "cluster": self._etcd.cluster_id})
+        founded = _modified(key, self._founded_revision) if self._founded_revision else _created(key, 0)
         return self._transact(
-            [_created(self._prefix + "founded", 0), _created(self._prefix + "insync", 0)],
-            [_put(self._prefix + "founded", founding), _put(self._prefix + "insync", _in_sync(0, members, copies))],
+            [founded, _created(self._prefix + "insync", 0)],
+            [_put(key, founding), _put(self._prefix + "insync", _in_sync(0, members, copies))],
         )[0]
 
     def try_lead(self, instance: str, judged_version: int, judged_term: int) -> int | None:
@@ -215,7 +253,7 @@ class EtcdArbiter(Arbiter):
         compared = [
             _created(key, 0),
             _modified(self._prefix + "founded", self._founded_revision),
-            _modified(self._prefix + "insync", judged_version - self._base),
+            _modified(self._prefix + "insync", max(1, judged_version - self._base)),  # a missing key has revision 0
             _modified(self._prefix + "term", judged_term - self._base),
         ]
         value = json.dumps({"instance": instance})
@@ -236,7 +274,7 @@ class EtcdArbiter(Arbiter):
 
     def resign(self, term: int) -> None:
         key = self._prefix + "leader"
-        self._transact([self._leads(term)], [{"request_delete_range": {"key": _encode(key)}}], repeatable=True)
+        self._transact([self._leads(term)], [_delete(key)], repeatable=True)
 
     def add_life(self, term: int, epoch: int, life: str) -> bool:
         if len(life) > LIFE_CHARACTERS_MAX:
@@ -257,13 +295,25 @@ class EtcdArbiter(Arbiter):
 
     def set_role(self, expected: str, role: str) -> bool:
         key = self._prefix + "role"
+        done = _put(key, role) if role else _delete(key)
+        return self._transact([self._has_role(expected)], [done])[0]
+
+    def _has_role(self, expected: str) -> dict[str, Any]:
+        key = self._prefix + "role"
         same = {"key": _encode(key), "target": "VALUE", "result": "EQUAL", "value": _encode(expected)}
-        compared = same if expected else _created(key, 0)
-        done = _put(key, role) if role else {"request_delete_range": {"key": _encode(key)}}
-        return self._transact([compared], [done])[0]
+        return same if expected else _created(key, 0)
+
+    def abandon(self, expected: str, role: str, given_up: str) -> bool:
+        prefix = self._prefix
+        done = [_put(prefix + "role", role), _put(prefix + "given-up", given_up)]
+        done += [_delete(prefix + "leader"), _delete(prefix + "insync"), _delete(prefix + "marks/", prefix + "marks0")]
+        return self._transact([self._has_role(expected)], done)[0]
 
     def wait_change(self, seconds: float) -> bool:
         return self._watch.wait(seconds, self._etcd.token)
+
+    def wake(self) -> None:
+        self._watch.wake()
 
     def warnings(self) -> list[str]:
         """Return what an administrator should know about this etcd. Raises as the other calls."""
@@ -288,7 +338,7 @@ class EtcdArbiter(Arbiter):
         return f"{self._prefix}{_LIVES}{epoch:020d}"
 
     def _put_or_delete(self, key: str, value: str) -> None:
-        done = _put(key, value) if value else {"request_delete_range": {"key": _encode(key)}}
+        done = _put(key, value) if value else _delete(key)
         self._transact([], [done], repeatable=True)
 
     def _transact(
@@ -406,11 +456,22 @@ def _modified(key: str, revision: int) -> dict[str, Any]:
     return {"key": _encode(key), "target": "MOD", "result": "EQUAL", "mod_revision": str(revision)}
 
 
+def _held(key: str, lease: int) -> dict[str, Any]:
+    return {"key": _encode(key), "target": "LEASE", "result": "EQUAL", "lease": str(lease)}
+
+
 def _put(key: str, value: str, lease: int = 0) -> dict[str, Any]:
     put = {"key": _encode(key), "value": _encode(value)}
     if lease:
         put["lease"] = str(lease)
     return {"request_put": put}
+
+
+def _delete(key: str, end: str = "") -> dict[str, Any]:
+    deleted = {"key": _encode(key)}
+    if end:
+        deleted["range_end"] = _encode(end)
+    return {"request_delete_range": deleted}
 
 
 def _range(key: str, end: str = "", limit: int = _KEYS_MAX, descending: bool = False) -> dict[str, Any]:

@@ -7,9 +7,13 @@ opened again: it may have died without a word.
 from __future__ import annotations
 
 import json
+import os
+import select
 import socket
+import ssl
 import threading
 import time
+import weakref
 from typing import Any
 
 from ostler.model.arbiter import ArbiterUnavailable
@@ -21,7 +25,7 @@ _HEAD_END = b"\r\n\r\n"
 
 
 class EtcdWatch:
-    """One stream at a time. `wait` belongs to one thread; `close` may come from any."""
+    """One stream at a time. `wait` belongs to one thread; `wake` and `close` may come from any."""
 
     def __init__(self, settings: EtcdSettings, key: str, range_end: str) -> None:
         self._settings = settings
@@ -32,13 +36,15 @@ class EtcdWatch:
         self._buffer = b""
         self._has_head = False
         self._heard = 0.0
+        self._wakes = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        weakref.finalize(self, os.close, self._wakes)
 
     def wait(self, seconds: float, token: str) -> bool:
-        """Wait for news, at most so long. Never raises, and never returns early without news unless closed."""
+        """Wait for news, at most so long. Never raises, and never returns early without news unless woken or closed."""
         deadline = time.monotonic() + seconds
         while not self._closed.is_set():
             left = deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0 or self._was_woken():
                 return False
             try:
                 if self._socket is None:
@@ -52,12 +58,33 @@ class EtcdWatch:
             except (OSError, ValueError, ArbiterUnavailable):
                 self._drop()
                 self._endpoint += 1
-                self._closed.wait(min(left, self._settings.timeout_seconds / 2))
+                self._poll(min(left, self._settings.timeout_seconds / 2))
         return False
+
+    def wake(self) -> None:
+        """End a wait that is under way, or else the next one."""
+        os.eventfd_write(self._wakes, 1)
+
+    def _was_woken(self) -> bool:
+        try:
+            os.eventfd_read(self._wakes)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _poll(self, seconds: float) -> None:
+        """Wait until the stream has data, or this is woken, at most so long."""
+        poll = select.poll()
+        poll.register(self._wakes, select.POLLIN)
+        found = self._socket
+        if found is not None:
+            poll.register(found.fileno(), select.POLLIN)
+        poll.poll(max(1, int(seconds * 1000)))
 
     def close(self) -> None:
         """End the stream, and a wait that is under way."""
         self._closed.set()
+        self.wake()
         found = self._socket
         if found is not None:
             try:
@@ -91,7 +118,7 @@ class EtcdWatch:
     def _has_news(self, seconds: float) -> bool:
         line = self._next_line()
         if line is None:
-            self._receive(seconds)
+            self._receive_next(seconds)
             line = self._next_line()
         while line is not None:
             result = line.get("result")
@@ -101,6 +128,15 @@ class EtcdWatch:
                 return True
             line = self._next_line()
         return False
+
+    def _receive_next(self, seconds: float) -> None:
+        """Receive what comes next, unless this is woken before."""
+        found = self._socket
+        assert found is not None
+        # Data of TLS may be decrypted already.
+        if not isinstance(found, ssl.SSLSocket) or not found.pending():
+            self._poll(seconds)
+        self._receive(0.0)
 
     def _receive(self, seconds: float) -> None:
         found = self._socket

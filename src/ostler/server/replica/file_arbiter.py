@@ -29,6 +29,7 @@ from ostler.model.arbiter import (
     ArbiterUnavailable,
     ArbiterView,
     Member,
+    NameTaken,
     check_in_sync,
     check_name,
 )
@@ -58,6 +59,7 @@ class FileArbiter(Arbiter):
         self._session_lock = -1
         self._turn = threading.Lock()
         self._closed = threading.Event()
+        self._woken = threading.Event()
         self._seen_revision = -1
 
     def session(self) -> str:
@@ -73,12 +75,14 @@ class FileArbiter(Arbiter):
     def register(self, member: Member) -> None:
         check_name(member.instance)
 
-        def put(keys: ArbiterKeys) -> None:
+        def put(keys: ArbiterKeys) -> Member | None:
             if self._session not in keys.leases:
                 self._begin_session(keys)
-            keys.put_member(member, self._session)
+            return keys.put_member(member, self._session)
 
-        self._do(put)
+        holder = self._do(put)
+        if holder is not None:
+            raise NameTaken(member.instance, holder.address)
 
     def _begin_session(self, keys: ArbiterKeys) -> None:
         self._forget_session()
@@ -135,6 +139,9 @@ class FileArbiter(Arbiter):
     def set_role(self, expected: str, role: str) -> bool:
         return self._do(lambda keys: keys.set_role(expected, role))
 
+    def abandon(self, expected: str, role: str, given_up: str) -> bool:
+        return self._do(lambda keys: keys.abandon(expected, role, given_up))
+
     def wait_change(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         while not self._closed.is_set():
@@ -142,13 +149,18 @@ class FileArbiter(Arbiter):
                 if self._do(lambda keys: keys.revision) != self._seen_revision:
                     return True
             left = deadline - time.monotonic()
-            if left <= 0:
+            if self._woken.is_set() or left <= 0:
+                self._woken.clear()
                 return False
-            self._closed.wait(min(left, _CHANGE_POLL_SECONDS))
+            self._woken.wait(min(left, _CHANGE_POLL_SECONDS))
         return False
+
+    def wake(self) -> None:
+        self._woken.set()
 
     def close(self) -> None:
         self._closed.set()
+        self._woken.set()
         session = self._session
         if session:
             with suppress(ArbiterUnavailable):

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from ostler.engine.core import Engine
+from ostler.engine.recovery.checkpoint_space import lacks_space
 from ostler.engine.recovery.replay import JournalInconsistent
 from ostler.log.errors import LogDamaged, LogError
 from ostler.model.disk import DiskFailed, DiskFull
 from ostler.replica.follower_side import NO_LINK, BaseWanted, FollowerSide, LinkRefused
+from ostler.replica.pedigree import Pedigree
 from ostler.server.config.replication_ini import ReplicationSection
 from ostler.server.net.listeners import bind_tcp
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
-from ostler.server.replica.messages import replication_message
-from ostler.server.replica.transport import ConnectionLost, ReplicaConnection, wake_acceptor
+from ostler.server.replica.messages import not_secured, replication_message
+from ostler.server.replica.side.store import SideFileStore
+from ostler.server.replica.transport import ConnectionLost, NotSecured, ReplicaConnection, wake_acceptor
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, FrameReader, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader
@@ -37,6 +41,7 @@ from ostler.wire.replica_frames import (
     PairState,
     ReplicaFrame,
     ReplicaHello,
+    SideFile,
     decode_replica_frame,
 )
 from ostler.wire.replies import decode_reason, reason_payload
@@ -55,6 +60,9 @@ _CHECKPOINT_STEPS: Final = 8
 # Read of this copy's own files every quarter of a second, to find damage.
 _SCRUB_BYTES: Final = 256 << 10
 _SCRUB_PAUSE_SECONDS: Final = 5.0
+# Between two attempts to store side files for which there was no space.
+_SIDE_FILES_SECONDS: Final = 5.0
+_SPACE_SECONDS: Final = 1.0
 
 
 def replication_listener(section: ReplicationSection) -> socket.socket:
@@ -64,6 +72,10 @@ def replication_listener(section: ReplicationSection) -> socket.socket:
     is_loopback = address.host == "localhost" or address.host.startswith("127.") or address.host == "::1"
     host = section.local_address.host or (address.host if is_loopback else "")
     return bind_tcp(host, address.port, _BACKLOG)
+
+
+class _LogGone(ConnectionLost):
+    """The log of the live site does not reach back to the end of this recovery group's."""
 
 
 class Following:
@@ -81,12 +93,18 @@ class Following:
         on_failure: Callable[[str], None],
         on_base_wanted: Callable[[str], None],
         pair: PairArbiter | None = None,
+        side_files: SideFileStore | None = None,
+        check_drop: Callable[[], None] | None = None,
     ) -> None:
         """`on_change` is called when a leader connects or is lost, `on_failure` when this process cannot go on.
 
         `on_base_wanted` is called when this copy is of no use any more. `pair` answers the partner of a pair without
-        arbiter, and says whether it may be followed.
+        arbiter, and says whether it may be followed. `side_files` takes the leader's files beside the log.
+        `check_drop` is called before a leader is followed that does not have all of this copy's log; it raises
+        LinkRefused when the rest must not be dropped.
         """
+        self._check_drop = check_drop
+        self._side_files = side_files
         self._pair = pair
         self.side = side
         self.turn = threading.RLock()
@@ -100,15 +118,23 @@ class Following:
         self._on_change = on_change
         self._on_failure = on_failure
         self._on_base_wanted = on_base_wanted
+        self.site_log_gone = ""
+        """Of the instance that takes the log for a recovery group: the live site cannot continue any copy of it."""
         self._links = 0
         self._open: dict[int, ReplicaConnection] = {}
         self._heard_at = 0.0
         self._scrubbed = 0
         self._scrub_at = 0.0
+        self._side_files_at = 0.0
+        self._space_at = 0.0
+        self._is_over = False  # set with the turn held
         self._stopping = threading.Event()
         listener.settimeout(_ACCEPT_SECONDS)
         self._acceptor = self._thread("ostler-replica", "thread that accepts the leader", self._accept)
         self._keeper = self._thread("ostler-replica-keep", "thread that takes checkpoints of a replica", self._keep)
+
+    def start(self) -> None:
+        """Take leaders from now on. Whatever they need is in place."""
         self._acceptor.start()
         self._keeper.start()
 
@@ -135,6 +161,12 @@ class Following:
         self._acceptor.join()
         self._keeper.join()
         self._listener.close()
+        try:
+            with self.turn:  # a frame that is being taken is the last one
+                self._is_over = True
+                self.side.disconnected(self.side.link)
+        except DiskFailed as error:
+            self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         self._end(str(error) or type(error).__name__)
@@ -181,7 +213,11 @@ class Following:
             connection.finish_handshake()
             if self._greet(link, connection):
                 self._receive(link, connection)
+        except NotSecured as failed:
+            self._notes.write(str(failed), not_secured(connection.peer, failed))
         except ConnectionLost as lost:
+            if isinstance(lost, _LogGone):
+                self.site_log_gone = str(lost)
             if not self._stopping.is_set():
                 self._notes.write(str(lost), f"AMQ3208E: The connection from {connection.peer} ended: {lost}.")
         except BaseWanted as wanted:
@@ -202,14 +238,15 @@ class Following:
             self._open.pop(link, None)
             try:
                 with self.turn:
-                    self.side.disconnected(link)
+                    if not self._is_over:
+                        self.side.disconnected(link)
             except DiskFailed as error:
                 self._fail(error)
             self._on_change()
 
     def _refuse(self, connection: ReplicaConnection, refused: LinkRefused) -> None:
         if not _is_question(refused):
-            self._notes.write(str(refused), f"AMQ3208E: {connection.peer} is refused: {refused}")
+            self._notes.write(str(refused), replication_message("AMQ3280W", address=connection.peer, why=refused))
         for each in refused.frames:
             connection.send(each.encode())
         connection.send(frame(FAREWELL, 0, 0, reason_payload(0, str(refused))))
@@ -233,9 +270,10 @@ class Following:
         refusal = self._pair.reason_not_to_follow() if self._pair is not None else ""
         if refusal:
             raise LinkRefused(refusal)
+        if self._check_drop is not None and hello.purpose != PURPOSE_DR and self._would_drop(hello):
+            self._check_drop()
         connection.set_frame_bytes_max(REPLICA_FRAME_BYTES_MAX)
-        with self.turn:
-            replies = self.side.receive(link, hello)
+        replies = self._take(link, hello)
         self._heard_at = monotonic()
         _send(connection, replies)
         self._note(
@@ -243,6 +281,12 @@ class Following:
         )
         self._on_change()
         return True
+
+    def _would_drop(self, hello: ReplicaHello) -> bool:
+        """Return True when this copy has something that the leader does not have."""
+        with self.turn:
+            own = self.side.pedigree()
+        return own.relation(Pedigree(hello.lives, int(hello.end_lsn))).lsn < own.end_lsn
 
     def _receive(self, link: int, connection: ReplicaConnection) -> None:
         side = self.side
@@ -255,12 +299,14 @@ class Following:
                 if found.type == FAREWELL:
                     self._take_farewell(found)
                 received = _decode(found)
-                with self.turn:
-                    replies = side.receive(link, received)
+                replies = self._take(link, received)
+                if isinstance(received, SideFile):
+                    self._take_side_files()
                 _send(connection, replies)
                 is_pending = True
                 continue
             with self.turn:
+                self._check_over()
                 if side.link != link:
                     raise ConnectionLost("a newer connection of a leader replaces this one")
                 if is_pending:
@@ -274,12 +320,62 @@ class Following:
                     raise ConnectionLost(f"the leader was silent for {self._timeout_seconds:g} seconds")
             _send(connection, replies)
 
+    def _take(self, link: int, received: ReplicaFrame) -> list[ReplicaFrame]:
+        with self.turn:
+            self._check_over()
+            return self.side.receive(link, received)
+
+    def _check_over(self) -> None:
+        """Raise ConnectionLost when nothing may be received any more: this instance leads, or ends."""
+        if self._is_over:
+            raise ConnectionLost("this instance does not follow any more")
+
+    def _take_side_files(self) -> None:
+        """Store what has come whole. Blocks that come later are not acknowledged before."""
+        with self.turn:
+            side = self.side
+            found, problems, leader = side.side_sets, side.side_problems, side.leader
+            side.side_sets, side.side_problems = [], []
+        store = self._side_files
+        if store is None or self._tls is None:
+            return  # who speaks is not known for sure
+        for each in found:
+            store.take(each, leader)
+        for problem in problems:
+            store.tell(problem)
+
     def _take_farewell(self, found: FrameReader) -> NoReturn:
         """Raises BaseWanted when the leader's log does not reach back to the end of this copy, else ConnectionLost."""
         reason, why = decode_reason(PayloadReader(found.buffer, found.start, found.end))
+        if reason == BASE_NEEDED and self.side.relay is not None:
+            raise _LogGone(why)  # the others of this group must not elect one with such a copy first
         if reason == BASE_NEEDED:
             raise BaseWanted(why)
         raise ConnectionLost(f"the leader said farewell: {why}")
+
+    # -- a recovery group ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def still(self) -> Iterator[Engine]:
+        """Give the engine while nothing is applied."""
+        with self.turn:
+            yield self.side.standby.engine
+
+    def relay_advanced(self) -> None:
+        """More copies of this recovery group have forced what was received: tell the live site, and apply it."""
+        try:
+            with self.turn:
+                if self._stopping.is_set():
+                    return
+                connection = self._open.get(int(self.side.link))
+                replies = self.side.relay_advanced()
+                if connection is not None:
+                    _send(connection, replies)
+                self.side.standby.apply(_APPLY_BYTES)
+        except (LogDamaged, JournalInconsistent) as damage:
+            self._want_base(str(damage))
+        except (DiskFailed, LogError) as error:
+            self._fail(error)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -287,6 +383,9 @@ class Following:
         """Take checkpoints of what was applied, step by step, and note how far the log is acknowledged."""
         is_busy = False
         while not self._stopping.wait(0.0 if is_busy else _NOTE_SECONDS):
+            if self._side_files is not None and monotonic() >= self._side_files_at:
+                self._side_files_at = monotonic() + _SIDE_FILES_SECONDS
+                self._side_files.retry()
             try:
                 with self.turn:
                     if self._stopping.is_set():
@@ -322,14 +421,19 @@ class Following:
         """Do a bounded part of the work. Return True when there is more to do at once."""
         standby = self.side.standby
         standby.log.note()
+        if monotonic() >= self._space_at:
+            self._space_at = monotonic() + _SPACE_SECONDS
+            self.side.is_space_short = lacks_space(standby.engine)
         self._scrub()
         with suppress(LogError):
             standby.log.writer.allocate_ahead()
+        # A recovery group's copies say when more can be applied, whether the live site sends something or not.
+        has_more = self.side.relay is not None and standby.apply(_APPLY_BYTES)
         if not standby.is_checkpoint_under_way() and not standby.needs_checkpoint():
-            return False
+            return has_more
         for _ in range(_CHECKPOINT_STEPS):
             if not standby.step_checkpoint():
-                return False
+                return has_more
         return True
 
 

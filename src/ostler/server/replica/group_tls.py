@@ -25,10 +25,17 @@ class GroupTls:
     """Makes both sides of connections within a group, from the key repository of the group."""
 
     def __init__(
-        self, repository: Path, password: str, label: str, cipher_spec: str, instances: frozenset[str] | None
+        self,
+        repository: Path,
+        password: str,
+        label: str,
+        cipher_spec: str,
+        instances: frozenset[str] | None,
+        server_name: str = SERVER_NAME,
     ) -> None:
         """`label` is that of this instance's certificate; `instances` are the names that may connect, None: all that
-        the group's authority has certified, whose names are compared later. Raises RepositoryError and MQError."""
+        the group's authority has certified, whose names are compared later. `server_name` is what both sides mean to
+        speak. Raises RepositoryError and MQError."""
         loaded = load_repository(repository, password)
         certificate = loaded.find(label, ())
         if certificate is None:
@@ -36,6 +43,7 @@ class GroupTls:
         if not loaded.authorities:
             raise RepositoryError(f"{loaded.path} holds no certificate of the group's authority (ca.crt)")
         self._instances = instances
+        self._server_name = server_name
         self._contexts: dict[bool, ssl.SSLContext] = {}
         for is_server in (False, True):
             context = new_context(require(cipher_spec), is_server)
@@ -46,20 +54,21 @@ class GroupTls:
 
     def stream(self, is_server: bool) -> TlsStream:
         """Return one side of a new connection."""
-        rules = _GroupRules(self._contexts[is_server], self._instances)
-        return TlsStream(rules, is_server, "" if is_server else SERVER_NAME)
+        rules = _GroupRules(self._contexts[is_server], self._instances, self._server_name)
+        return TlsStream(rules, is_server, "" if is_server else self._server_name)
 
 
 class _GroupRules(TlsRules):
-    def __init__(self, context: ssl.SSLContext, instances: frozenset[str] | None) -> None:
+    def __init__(self, context: ssl.SSLContext, instances: frozenset[str] | None, server_name: str) -> None:
         self._context = context
         self._instances = instances
+        self._server_name = server_name
 
     def context(self, channel: str) -> ssl.SSLContext:
-        if channel != SERVER_NAME:
+        if channel != self._server_name:
             raise TlsFailed(
                 mq.MQRC_UNKNOWN_CHANNEL_NAME,
-                f"AMQ3230E: channel {channel!r} was asked for at the address for replication.",
+                f"AMQ3230E: channel {channel!r} was asked for at the address for {self._server_name.lower()}.",
                 ALERT_UNRECOGNIZED_NAME,
             )
         return self._context

@@ -35,9 +35,11 @@ from ostler.server.replica.etcd_http import EtcdSettings
 from ostler.server.replica.file_arbiter import FileArbiter
 from ostler.server.replica.following import replication_listener
 from ostler.server.replica.group_tls import GroupTls
+from ostler.server.replica.guardian import Guardian
+from ostler.server.replica.leader_scrub import LeaderScrub
 from ostler.server.replica.pair.agent import PairAgent, PairControl
 from ostler.server.replica.pair.notes import read_note, write_note
-from ostler.server.replica.pair.set_aside import finish_aside
+from ostler.server.replica.side.files import SideFiles
 from ostler.server.replica.site.keeper import SiteKeeper
 from ostler.server.replica.standby_socket import StandbySocket
 from ostler.server.replica.taking_base import BaseControl, TakingBase
@@ -46,7 +48,6 @@ RequestEnd = Callable[[str, float, str], None]
 """Requests the end of the instance: mode, seconds to wait, who asked."""
 
 _PASSWORD_BYTES_MAX: Final = 4096
-_KEYS: Final = "ha"  # the key repository of the group, in the directory of the queue manager
 _NO_ARBITER: Final = (
     "AMQ3205E: A pair without an arbiter cannot have a recovery group: give it a stanza Arbiter in qm.ini, or remove "
     "NativeHARecoveryGroup."
@@ -84,7 +85,7 @@ class BaseParts:
             raise
         self.taking = TakingBase(side, section, self._arbiter, listener, tls, note)
         self.why = reason_for_base(manager.directory.path)
-        self.control = BaseControl(manager.name, section, side, self.why)
+        self.control = BaseControl(manager.name, section, side, self.why, manager.directory.path)
         manager.replication = self.control
 
     def open_socket(self, request_end: RequestEnd, started: str, version: str) -> StandbySocket:
@@ -120,18 +121,27 @@ class InstanceParts:
         """Raises what opening the log raises, ReplicationUnavailable, RepositoryError, MQError and OSError."""
         tls = make_tls(section, manager.directory.path)
         self.manager = manager
+        self._note = note
         sites = SiteKeeper(manager.directory.path, section, tls, note) if section.recovery_groups else None
+        side = SideFiles(manager.directory, section, note)
         self.standby = manager.open_standby(section.keep_extents)
         self.agent: InstanceAgent
         self.control: AgentControl
         try:
             turn, files = manager.turn, base_files(manager)
+            side.store.complete()
             if is_pair(section):
-                pair = PairAgent(manager.name, section, tls, self.standby, manager.directory.path, note, turn, files)
+                path = manager.directory.path
+                pair = PairAgent(manager.name, section, tls, self.standby, path, note, turn, files, side)
                 self.agent, self.control = pair, PairControl(pair)
             else:
                 arbiter = make_arbiter(section, manager.name, manager.directory.path)
-                self.agent = InstanceAgent(manager.name, section, arbiter, tls, self.standby, note, turn, files, sites)
+                guardian: Guardian | None = None
+                if isinstance(arbiter, EtcdArbiter):
+                    guardian = Guardian(arbiter.settings, section.group_name or manager.name, manager.name)
+                self.agent = InstanceAgent(
+                    manager.name, section, arbiter, tls, self.standby, note, turn, files, side, sites, guardian
+                )
                 self.control = AgentControl(self.agent)
         except BaseException:
             manager.close_standby(self.standby)
@@ -170,9 +180,21 @@ class InstanceParts:
         assert self.agent.sites is not None
         self.agent.sites.hand_over()
 
-    def is_set_aside(self) -> bool:
-        """Return True when the data of this instance are to be set aside: a person has decided for its partner."""
-        return isinstance(self.agent, PairAgent) and self.agent.is_set_aside
+    def start_scrub(self) -> None:
+        """Look for damage in the files of this copy from now on: the instance leads."""
+        agent, manager = self.agent, self.manager
+        leading = agent.leading
+        if leading is None or not agent.section.instances:
+            return  # it was deposed, or no other instance could repair anything
+        scrub = LeaderScrub(
+            leading,
+            self.standby.log,
+            lambda: manager.turn,
+            lambda: bool(manager.end_mode or agent.deposed),
+            self._note,
+        )
+        manager.on_end.append(scrub.stop)
+        scrub.start()
 
     def take_address(self) -> None:
         """Run AddressCommand up: this instance leads."""
@@ -212,23 +234,6 @@ def check_can_run(manager: QueueManager, section: ReplicationSection) -> None:
 def is_pair(section: ReplicationSection) -> bool:
     """Return True for two instances without an arbiter."""
     return section.arbiter.type is ArbiterType.NONE and len(section.instances) > 1
-
-
-def set_data_aside(manager: QueueManager, section: ReplicationSection) -> Path | None:
-    """Finish what makehaprimary at the partner has begun here: return where the data are now; None: nothing to do.
-
-    Raises ConfigurationError and OSError.
-    """
-    if not is_pair(section):
-        return None
-    note = read_note(manager.directory.path, section.instance)
-    if note is None or not note.aside:
-        return None
-    lock = InstanceLock(manager.directory)
-    try:
-        return finish_aside(manager, note)
-    finally:
-        lock.release()
 
 
 def make_arbiter(section: ReplicationSection, queue_manager: str, directory: Path) -> Arbiter:
@@ -278,8 +283,8 @@ def _password(path: Path) -> str:
 
 def make_tls(section: ReplicationSection, directory: Path) -> GroupTls | None:
     """Return the TLS of the group; None without a key repository. Raises RepositoryError and MQError."""
-    repository = Path(section.key_repository) if section.key_repository else directory / _KEYS
-    if not section.key_repository and not repository.exists():
+    repository = section.repository(directory)
+    if repository is None:
         return None
     return GroupTls(
         repository,

@@ -18,6 +18,7 @@ from mypy_extensions import i64
 
 from ostler.engine.message.message import Message
 from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.log.catch_up import CatchUpReader
 from ostler.log.settings import LogSettings
 from ostler.log.shipping import LogShipper
 from ostler.model.connection_names import Address
@@ -29,14 +30,16 @@ from ostler.server.config.replication_ini import RecoveryGroupSection
 from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
-from ostler.server.replica.messages import replication_message
-from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
+from ostler.server.replica.messages import not_secured, replication_message
+from ostler.server.replica.side.source import SideFileSource
+from ostler.server.replica.transport import ConnectionLost, NotSecured, ReplicaConnection
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replica_frames import (
     BASE_NEEDED,
+    FETCH_LOG,
     FETCH_MESSAGE,
     PURPOSE_DR,
     PURPOSE_HA,
@@ -45,6 +48,7 @@ from ostler.wire.replica_frames import (
     Fetched,
     ReplicaFrame,
     ReplicaHello,
+    SideFile,
     decode_replica_frame,
 )
 from ostler.wire.replies import decode_reason, reason_payload
@@ -55,6 +59,8 @@ _CONNECT_SECONDS: Final = 5.0
 _RETRY_SECONDS_MIN: Final = 0.1
 # Followers apply up to the group LSN. When nothing else is sent they are told of a new one after so long.
 _GROUP_SECONDS: Final = 0.05
+# Between two hints to the agent that a follower may enter the in-sync set. Each makes it ask the arbiter.
+_HINT_SECONDS: Final = 0.02
 # Reads from the extents, and parts of a base, between two looks at what the follower has sent.
 _READS_MAX: Final = 4
 _BASE_PARTS_MAX: Final = 8
@@ -76,11 +82,18 @@ class _FollowerLink:
         self.connection: ReplicaConnection | None = None
         self.told_group_lsn = 0
         self.told_at = 0.0
+        self.hinted_at = 0.0
+        self.again: Final = threading.Event()
+        """Ends the pause before the next try to connect."""
         self.detail = ""
         """The reason for which it is not connected, for displays."""
         self.source: BaseSource | None = None
         self.parts: Iterator[ReplicaFrame] | None = None
         """The rest of a base."""
+        self.side_sets: dict[str, bytes] = {}
+        """The digests of the side files that were sent on this connection."""
+        self.side_parts: Iterator[SideFile] | None = None
+        """The rest of a set of side files."""
 
     @property
     def address(self) -> Address:
@@ -104,6 +117,7 @@ class Leading(LogShipper):
         still: Still,
         log_settings: LogSettings,
         recovery: RecoveryGroupSection | None = None,
+        side_files: SideFileSource | None = None,
     ) -> None:
         """`addresses` are those of the other instances, `recovery` is the group at the other site.
 
@@ -122,6 +136,7 @@ class Leading(LogShipper):
         self._on_change = on_change
         self._still = still
         self._log_settings = log_settings
+        self._side_files = side_files if tls is not None else None  # there are keys among them
         self._numbers = 0
         self._bases = 0
         self._fetching = threading.Condition()
@@ -133,8 +148,8 @@ class Leading(LogShipper):
             self._links[recovery.name] = _FollowerLink(recovery.name, recovery.addresses, PURPOSE_DR)
         self._threads: list[SupervisedThread] = []
 
-    def start(self, writer: JournalWriter) -> None:
-        """Connect to the followers. From now on the log's writer hears of the group LSN."""
+    def start(self, writer: JournalWriter | None) -> None:
+        """Connect to the followers. From now on the log's writer, if there is one, hears of the group LSN."""
         self.writer = writer
         for link in self._links.values():
             thread = SupervisedThread(
@@ -153,6 +168,7 @@ class Leading(LogShipper):
         """Say farewell to the followers and close their connections, behind all that was offered. Does not wait."""
         self._stopping.set()
         for link in self._links.values():
+            link.again.set()
             connection = link.connection
             if connection is not None:
                 connection.send(frame(FAREWELL, 0, 0, reason_payload(0, why)))
@@ -162,6 +178,12 @@ class Leading(LogShipper):
         """Wait for the threads, once farewell was said."""
         for thread in self._threads:
             thread.join(2.0)
+
+    def retry(self, names: set[str]) -> None:
+        """Connect at once to those of these that are not connected: they may have started just now."""
+        for link in self._links.values():
+            if link.name in names and link.connection is None:
+                link.again.set()
 
     def detail_of(self, name: str) -> str:
         """Return why an instance is not connected; empty when it is."""
@@ -211,24 +233,38 @@ class Leading(LogShipper):
     def _keep(self, link: _FollowerLink) -> None:
         pause_seconds = _RETRY_SECONDS_MIN
         while not self._stopping.is_set():
+            link.again.clear()
             try:
                 connection = self._connect(link)
             except (OSError, ConnectionLost) as error:
-                why = error_text(error) if isinstance(error, OSError) else str(error)
-                link.detail = why
-                self._notes.write(
-                    link.name + why, f"AMQ3208E: Instance {link.name} at {link.address} cannot be reached: {why}."
-                )
+                self._report_failure(link, error)
                 link.tries += 1
-                self._stopping.wait(pause_seconds)
-                pause_seconds = min(2 * pause_seconds, self._retry_seconds)
+                pause_seconds = self._pause(link, pause_seconds)
                 continue
             began = monotonic()
             self._serve(link, connection)
             if monotonic() - began > self._timeout_seconds:
                 pause_seconds = _RETRY_SECONDS_MIN
-            self._stopping.wait(pause_seconds)
-            pause_seconds = min(2 * pause_seconds, self._retry_seconds)
+            if link.tries % len(link.addresses) != 0:
+                self._stopping.wait(_RETRY_SECONDS_MIN)  # another instance of a recovery group may take the log
+                continue
+            pause_seconds = self._pause(link, pause_seconds)
+
+    def _pause(self, link: _FollowerLink, seconds: float) -> float:
+        """Wait before the next try to connect; return how long to wait before the one behind it."""
+        if self._stopping.is_set() or link.again.wait(seconds):
+            return _RETRY_SECONDS_MIN
+        return min(2 * seconds, self._retry_seconds)
+
+    def _report_failure(self, link: _FollowerLink, error: OSError | ConnectionLost) -> None:
+        """Tell why a follower cannot be connected to."""
+        why = error_text(error) if isinstance(error, OSError) else str(error)
+        link.detail = why
+        if isinstance(error, NotSecured):
+            text = not_secured(f"instance {link.name} at {link.address}", error)
+        else:
+            text = f"AMQ3208E: Instance {link.name} at {link.address} cannot be reached: {why}."
+        self._notes.write(link.name + why, text)
 
     def _connect(self, link: _FollowerLink) -> ReplicaConnection:
         """Connect, and send the hello. Raises OSError and ConnectionLost."""
@@ -239,7 +275,7 @@ class Leading(LogShipper):
             connection.finish_handshake()
             certified = certified_instance(connection.stream) if connection.stream is not None else link.name
             if link.purpose == PURPOSE_HA and certified != link.name:
-                raise ConnectionLost(f"the certificate there is not that of {link.name}")
+                raise NotSecured(f"the certificate there is that of {certified or 'nobody'}, not of {link.name}")
         except ConnectionLost:
             connection.close("refused")
             raise
@@ -248,6 +284,7 @@ class Leading(LogShipper):
             link.number = self._numbers
             link.connection = connection
             link.detail = ""
+            link.side_sets, link.side_parts = {}, None
             hello = self.side.connected(link.name, link.number, monotonic(), link.purpose)
             connection.send(hello.encode())
         return connection
@@ -255,10 +292,13 @@ class Leading(LogShipper):
     def _serve(self, link: _FollowerLink, connection: ReplicaConnection) -> None:
         try:
             self._receive(link, connection)
+        except NotSecured as failed:
+            self._report_failure(link, failed)
         except ConnectionLost as lost:
             link.detail = str(lost)
             if not self._stopping.is_set():
-                self._note(f"AMQ3208E: The connection to instance {link.name} ended: {lost}.")
+                why = str(lost).removesuffix(".")
+                self._notes.write(link.name + why, f"AMQ3208E: The connection to instance {link.name} ended: {why}.")
         except MalformedFrame as error:
             link.detail = f"a frame is malformed: {error}"
             self._note(f"AMQ3208E: Instance {link.name} broke the protocol: {error}.")
@@ -298,8 +338,10 @@ class Leading(LogShipper):
                     self._judge_recovery(link, now)
                 is_more = self._push(link)
                 self._tell_group(link, connection, now)
+                is_entering = received is not None and self.side.may_enter(link.name)
             is_more = self._read(link, connection, now) or is_more
             is_more = self._send_base(link, connection) or is_more
+            is_more = self._send_side_files(link, connection) or is_more
             with self.turn:
                 follower = self.side.followers[link.name]
                 is_changed = follower.state != state
@@ -308,6 +350,9 @@ class Leading(LogShipper):
             self.advance()
             if is_changed:
                 self._report(link, state, detail)
+            elif is_entering and now - link.hinted_at >= _HINT_SECONDS:
+                link.hinted_at = now
+                self._on_change()
             if now - connection.received_at > self._timeout_seconds:
                 raise ConnectionLost(f"it was silent for {self._timeout_seconds:g} seconds")
 
@@ -346,34 +391,82 @@ class Leading(LogShipper):
                 self._push(link)
         return True
 
+    # -- side files
+
+    def _send_side_files(self, link: _FollowerLink, connection: ReplicaConnection) -> bool:
+        """Send files beside the log that a follower has not had on this connection. Return True when there are more."""
+        source = self._side_files
+        if source is None:
+            return False
+        if link.side_parts is None:
+            with self.turn:
+                takes, term = self.side.takes_side_files(link.name), self.side.membership.term
+            changed = [each for each in source.current() if link.side_sets.get(each.name) != each.digest]
+            if not takes or not changed:
+                return False
+            link.side_sets[changed[0].name] = changed[0].digest
+            link.side_parts = changed[0].frames(term)
+        for part in link.side_parts:
+            connection.send(part.encode())
+            link.told_at = monotonic()
+            if connection.unsent_bytes > _UNSENT_BYTES_MAX:
+                return True
+        link.side_parts = None
+        return True
+
     # -- repair
 
-    def fetch_message(self, queue_id: int, seq: int) -> Message | None:
+    def fetch_message(self, queue_id: int, seq: int, is_over: Callable[[], bool] = lambda: False) -> Message | None:
         """Return a message that this copy has lost, from a follower that has it; None when nobody has, or answers.
 
-        It waits: not for the reactor, and without any lock.
+        It waits, until `is_over`: not for the reactor, and without any lock.
         """
+        for name, answer in self._fetch(FETCH_MESSAGE, queue_id, seq, is_over):
+            message = answer.message()
+            if message is not None and message.seq == seq:
+                self._note(replication_message("AMQ3293I", what=f"message {seq} of queue {queue_id}", source=name))
+                return message
+        return None
+
+    def fetch_log(self, position: int, end: int, is_over: Callable[[], bool]) -> Iterator[tuple[str, bytes]]:
+        """Yield the blocks from a position on that followers have, with their names. It waits for each of them."""
+        for name, answer in self._fetch(FETCH_LOG, position, end, is_over):
+            data = answer.data()
+            if data:
+                yield name, data
+
+    def _fetch(
+        self, kind: int, first: int, second: int, is_over: Callable[[], bool]
+    ) -> Iterator[tuple[str, FetchedData]]:
+        """Ask one follower after the other that keeps up, and yield the answers that are whole."""
         for link in list(self._links.values()):
             connection = link.connection
             with self.turn:
                 follower = self.side.followers.get(link.name)
                 is_well = follower is not None and follower.state == STREAMING
-            if connection is None or not is_well:
+            if connection is None or not is_well or is_over():
                 continue
             with self._fetching:
                 self._requests += 1
                 answer = self._answers[self._requests] = FetchedData(self._requests)
-            connection.send(Fetch(answer.request, FETCH_MESSAGE, queue_id, seq).encode())
+            connection.send(Fetch(answer.request, kind, first, second).encode())
             deadline = monotonic() + self._timeout_seconds
             with self._fetching:
-                while not answer.is_whole and monotonic() < deadline and connection.is_open:
+                while not answer.is_whole and monotonic() < deadline and connection.is_open and not is_over():
                     self._fetching.wait(_GROUP_SECONDS)
                 del self._answers[int(answer.request)]
-            message = answer.message() if answer.is_whole else None
-            if message is not None and message.seq == seq:
-                self._note(replication_message("AMQ3293I", what=f"message {seq} of queue {queue_id}", source=link.name))
-                return message
-        return None
+            if answer.is_whole:
+                yield link.name, answer
+
+    def new_reader(self) -> CatchUpReader:
+        """Return a reader of this copy's log, for the thread that calls it."""
+        with self.turn:
+            return self.side.new_reader()
+
+    def forced_position(self) -> int:
+        """Return where the log ends that is forced here."""
+        with self.turn:
+            return int(self.side.forced_position())
 
     def _take_fetched(self, part: Fetched) -> None:
         with self._fetching:

@@ -1,10 +1,11 @@
-"""The messages of replication: numbers of MQ's 3200 block with our texts. AMQ3270 and above are our own.
+"""The messages of replication: numbers of MQ's 3200 block with our texts. AMQ3269 and above are our own.
 
 MQ has no message for a partition; it is a status word there. Ours is AMQ3271W.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 MESSAGES: Final[dict[str, str]] = {
@@ -19,6 +20,7 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3235I": "Instance {instance} is not connected to enough other instances: {connected} of {needed}.",
     "AMQ3237I": "Instance {instance} takes a base from instance {leader}.",
     "AMQ3238I": "Instance {instance} has a base from instance {leader}, and follows.",
+    "AMQ3269W": "If this process of queue manager {name} dies, the others wait for its lease: {why}",
     "AMQ3270I": "Instance {instance} follows instance {leader} of queue manager {name}.",
     "AMQ3271W": "Queue manager {name} is partitioned: the copy at {other} went its own way from LSN {lsn}. Replication "
     "has stopped. One side has to be given up: makehaprimary or makedrsecondary.",
@@ -42,15 +44,34 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ3284W": "Instance {instance} goes on without {partner}: {why}",
     "AMQ3286E": "AddressCommand {word} failed: {why}.{printed}",
     "AMQ3287I": "AddressCommand {word} was run.{printed}",
-    "AMQ3285W": "The data of this instance of {name} are set aside in {path}.",
     "AMQ3290I": "The copy that instance {instance} had before is set aside: {where}. It is not used any more, and may "
     "be removed.",
     "AMQ3291W": "Instance {instance} of queue manager {name} gives its copy up, and takes a base: {why}",
     "AMQ3293I": "Damage was repaired: {what} came from instance {source}.",
+    "AMQ3301W": "Damage was found, and no other instance has what is lost: {what}.",
+    "AMQ3294I": "Instance {instance} of queue manager {name} takes the log for its recovery group, in term {term}.",
+    "AMQ3300I": "The {what} of queue manager {name} are those of instance {leader} now.{where}",
+    "AMQ3295W": "The {what} of queue manager {name} are not copied: {why}",
+    "AMQ3298W": "Passwords, keys and settings of queue manager {name} are not copied to its other instances: the links "
+    "between them are not secured. Give each a KeyRepository (crthagrp), or copy the files yourself.",
+    "AMQ3296E": "Another process is registered at the arbiter as instance {instance} of queue manager {name}, with the "
+    "address {other}. This one takes no part in elections, and nobody copies to it. Two instances must not have one "
+    "name: end this one, and create it again with a name of its own (crtmqm -sxs) if it is to belong to the group.",
+    "AMQ3297W": "Another process has asked for the name of instance {instance} of queue manager {name} at the arbiter, "
+    "and was refused. It gave the address {other}. Find it, and end it: two instances must not have one name.",
     "AMQ3292W": "The base for instance {instance} is given up, and begins again: {why}",
 }
+
+
+_NUMBER: Final = re.compile(r"AMQ\d{4}[A-Z]: ")
 
 
 def replication_message(number: str, **inserts: object) -> str:
     """Return a message with its number."""
     return f"{number}: {MESSAGES[number].format(**inserts)}"
+
+
+def not_secured(address: object, why: object) -> str:
+    """Return the message for a connection that TLS has not let through. A number in the reason gives way to ours."""
+    reason = _NUMBER.sub("", str(why))
+    return replication_message("AMQ3230E", address=address, why=reason if reason.endswith(".") else f"{reason}.")

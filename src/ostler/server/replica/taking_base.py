@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 from typing import Final
 
@@ -18,20 +19,25 @@ from ostler.model.arbiter import Arbiter, ArbiterUnavailable
 from ostler.model.disk import DiskFailed
 from ostler.model.errors import MQError
 from ostler.model.replication import (
+    GroupConnection,
+    GroupRole,
     GroupStatus,
     HaStatus,
     InstanceRole,
     InstanceStatus,
+    RecoveryGroupStatus,
     ReplicaState,
 )
 from ostler.replica.base_side import BaseSide
 from ostler.replica.follower_side import LinkRefused
-from ostler.server.config.replication_ini import ReplicationSection
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.replication_ini import ReplicationSection, ReplicationType
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.control import RefusingControl
 from ostler.server.replica.group_tls import GroupTls, certified_instance
-from ostler.server.replica.messages import replication_message
-from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
+from ostler.server.replica.messages import not_secured, replication_message
+from ostler.server.replica.site.state import read_site
+from ostler.server.replica.transport import ConnectionLost, NotSecured, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import FAREWELL, MalformedFrame, frame
 from ostler.wire.replica_frames import (
@@ -104,6 +110,8 @@ class TakingBase:
             self._links += 1
             try:
                 self._take(connection)
+            except NotSecured as failed:
+                self._notes.write(str(failed), not_secured(where, failed))
             except ConnectionLost as lost:
                 self._notes.write(str(lost), f"AMQ3208E: The connection from {where} ended: {lost}.")
             except LinkRefused as refused:
@@ -136,6 +144,7 @@ class TakingBase:
         if connection.stream is not None and certified_instance(connection.stream) != hello.instance:
             raise LinkRefused(f"the certificate is not that of {hello.instance}")
         connection.set_frame_bytes_max(REPLICA_FRAME_BYTES_MAX)
+        self.side.takes_site_base = self._may_take_from_site()
         _send(connection, self.side.receive(self._links, hello))
         self._note(replication_message("AMQ3237I", instance=self.side.name, leader=hello.instance))
         heard_at = forced_at = monotonic()
@@ -156,6 +165,22 @@ class TakingBase:
                 has_all_since = has_all_since or now
                 if self.side.is_ready(now - has_all_since > self._timeout_seconds) and self._install():
                     return
+
+    def _may_take_from_site(self) -> bool:
+        """Return True unless another instance of this recovery group takes the log from the live site.
+
+        The first one of a group does, and one that is alone in the in-sync set: nobody else can lead.
+        """
+        if not self._section.instances or self._arbiter is None:
+            return True
+        try:
+            view = self._arbiter.read()
+        except ArbiterUnavailable as error:
+            self._notes.write(str(error), replication_message("AMQ3281W", why=str(error)))
+            return False
+        role = view.role or str(self._section.group_role)
+        is_only = view.in_sync is None or set(view.in_sync.members) <= {self._section.instance}
+        return is_only and role != str(GroupRole.LIVE)
 
     def _receive(self, connection: ReplicaConnection, seconds: float) -> ReplicaFrame | None:
         found = connection.receive(seconds)
@@ -191,8 +216,12 @@ def _send(connection: ReplicaConnection, replies: list[ReplicaFrame]) -> None:
 class BaseControl(RefusingControl):
     """Commands about copies at an instance that takes a base."""
 
-    def __init__(self, queue_manager: str, section: ReplicationSection, side: BaseSide, why: str) -> None:
+    def __init__(
+        self, queue_manager: str, section: ReplicationSection, side: BaseSide, why: str, directory: Path
+    ) -> None:
+        """`directory` is that of the queue manager."""
         self._queue_manager = queue_manager
+        self._directory = directory
         self._section = section
         self._side = side
         self._why = why
@@ -227,6 +256,37 @@ class BaseControl(RefusingControl):
             copies=section.copies,
             group_name=section.group_name or self._queue_manager,
             ha_status=HaStatus.SYNCHRONIZING if is_linked else HaStatus.INCONSISTENT,
+            group_role=self._group_role(),
+            dr_status=self._dr_status(is_linked),
+            recovery_groups=self._other_sites(is_linked, max(percent, 0)),
+        )
+
+    def _group_role(self) -> GroupRole:
+        if not self._section.recovery_groups:
+            return GroupRole.NOT_CONFIGURED
+        try:
+            return read_site(self._directory, self._section).role
+        except ConfigurationError:
+            return GroupRole.UNKNOWN
+
+    def _dr_status(self, is_linked: bool) -> HaStatus:
+        """Return the status in the words of rdqmstatus: an interrupted copy is Inconsistent until the next is whole."""
+        if not self._section.recovery_groups:
+            return HaStatus.UNKNOWN
+        return HaStatus.SYNCHRONIZING if is_linked else HaStatus.INCONSISTENT
+
+    def _other_sites(self, is_linked: bool, percent: int) -> tuple[RecoveryGroupStatus, ...]:
+        takes_from_site = is_linked and self._side.purpose == PURPOSE_DR
+        return tuple(
+            RecoveryGroupStatus(
+                each.name,
+                address=",".join(str(at) for at in each.addresses),
+                state=ReplicaState.REBASING if takes_from_site else ReplicaState.DISCONNECTED,
+                connection=GroupConnection.YES if takes_from_site else GroupConnection.NO,
+                is_synchronous=each.type is ReplicationType.SYNCHRONOUS,
+                base_percent=percent if takes_from_site else 0,
+            )
+            for each in self._section.recovery_groups
         )
 
     def refusal(self) -> str:

@@ -33,6 +33,10 @@ class ConnectionLost(Exception):
     """The connection is closed. The text gives the reason."""
 
 
+class NotSecured(ConnectionLost):
+    """The peer has no certificate of the group, or does not accept the one of this instance."""
+
+
 @final
 class ReplicaConnection:
     """One connection to another instance. `receive` belongs to one thread; every other method to any thread."""
@@ -214,13 +218,13 @@ class ReplicaConnection:
                 if stream.has_output:
                     self._send_now([stream.take_output()])  # the alert
                 self._close(failure.text)
-                raise ConnectionLost(self._reason) from None
+                raise NotSecured(self._reason) from None
             if stream.has_output:
                 self._send_now([stream.take_output()])
             return plain
 
     def finish_handshake(self) -> None:
-        """Complete the TLS handshake. Raises ConnectionLost."""
+        """Complete the TLS handshake. Raises NotSecured."""
         stream = self._stream
         if stream is None:
             return
@@ -229,8 +233,13 @@ class ReplicaConnection:
             left = deadline - monotonic()
             if left <= 0:
                 self.close(f"{self.peer} did not complete the TLS handshake in {HANDSHAKE_SECONDS:g} seconds")
-                raise ConnectionLost(self._reason)
-            data = self._receive_bytes(left)
+                raise NotSecured(self._reason)
+            try:
+                data = self._receive_bytes(left)
+            except NotSecured:
+                raise
+            except ConnectionLost as lost:
+                raise NotSecured(f"the TLS handshake was not completed: {lost}") from None
             if data:
                 self._reader.feed(data)
 

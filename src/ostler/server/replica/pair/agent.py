@@ -30,6 +30,7 @@ from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
 from ostler.server.replica.pair.arbiter import PairArbiter
 from ostler.server.replica.pair.notes import read_note
+from ostler.server.replica.side.files import SideFiles
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.server.turn import EngineTurn
@@ -56,6 +57,7 @@ class PairAgent(InstanceAgent):
         note: Callable[[str], None],
         turn: EngineTurn,
         files: BaseFiles,
+        side_files: SideFiles,
     ) -> None:
         """Raises ConfigurationError, ArbiterUnavailable and OSError."""
         partner = next(each for each in section.instances if each.name != section.instance)
@@ -71,15 +73,13 @@ class PairAgent(InstanceAgent):
             tls,
             note,
         )
-        self.is_set_aside = False
-        """A person has decided for the partner: the data of this instance are to be set aside."""
         self._listening: _PairListener | None = None
         self._told = ""
         if self.pair.side.note.is_alone():
             # It was the only copy: what it had forced was acknowledged.
             standby.log.group_is_at(standby.log.position())
         self.pair.prepare(lambda: _facts_of(standby), standby.log.identity())
-        super().__init__(queue_manager, section, self.pair, tls, standby, note, turn, files)
+        super().__init__(queue_manager, section, self.pair, tls, standby, note, turn, files, side_files)
         self._note(replication_message("AMQ3283W", name=queue_manager))
         self.pair.start(self._facts)
 
@@ -98,6 +98,9 @@ class PairAgent(InstanceAgent):
         super().stop(why)
         if self._listening is not None:
             self._listening.close()
+
+    def end_session(self) -> None:
+        """There is nobody else who would keep the name of this instance."""
 
     # -- deciding ------------------------------------------------------------------------------------------------------
 
@@ -120,12 +123,13 @@ class PairAgent(InstanceAgent):
     def _follow(self) -> tuple[str, float]:
         if self.following.is_link_well(int(self.following.side.term)):
             self.pair.touch()
-        if not self.pair.was_noted and self.pair.side.note.in_sync is None and self._may_found():
+        if not self.pair.was_noted and self.pair.side.note.in_sync is None and self._was_never_replicated():
             self.pair.found((self.name,), 1)
             return f"{self.name} founds the pair", 0.0
         view, decision = self._decide()
         if self.pair.side.must_set_aside():
-            return self._set_aside(), _STEP_SECONDS
+            self._want_base(f"makehaprimary has decided for {self.pair.side.partner}")
+            return self.base_wanted, _STEP_SECONDS
         if decision.kind != LEAD:
             return decision.reason, self._pause()
         if self.name in view.suspended:
@@ -141,13 +145,6 @@ class PairAgent(InstanceAgent):
             self._listening = _PairListener(self.section, self.pair, self._tls, self._note)
         return f"leads in term {term}: {decision.reason}", 0.0
 
-    def _set_aside(self) -> str:
-        self.pair.begin_aside()
-        self.is_set_aside = True
-        self.failure = f"makehaprimary has decided for {self.pair.side.partner}: the data here are set aside"
-        self.changed.set()
-        return self.failure
-
     def _lead(self, leading: Leading) -> tuple[str, float]:
         membership = leading.side.membership
         now = monotonic()
@@ -156,6 +153,9 @@ class PairAgent(InstanceAgent):
         if answering:
             self.pair.touch()
         view, decision = self._decide()
+        if self._is_news:
+            self._is_news = False
+            leading.retry(set(view.members))
         if self.pair.side.must_set_aside():
             return self._depose(f"makehaprimary has decided for {self.pair.side.partner}"), _STEP_SECONDS
         if decision.kind != LEAD:

@@ -35,7 +35,6 @@ from ostler.server.net.outgoing_sockets import error_text
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.replica.group_tls import GroupTls, certified_instance
 from ostler.server.replica.pair.notes import write_note
-from ostler.server.replica.pair.set_aside import begin_aside
 from ostler.server.replica.transport import ConnectionLost, ReplicaConnection
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.wire.frames import MalformedFrame
@@ -87,6 +86,7 @@ class PairArbiter(Arbiter):
         self._kick = threading.Event()
         self._stopping = threading.Event()
         self._is_changed = False
+        self._is_woken = False
         self._links = 0
         self._own: Member | None = None
         self._stored: PairNote | None = None
@@ -346,27 +346,27 @@ class PairArbiter(Arbiter):
     def set_role(self, expected: str, role: str) -> bool:
         return False
 
+    def abandon(self, expected: str, role: str, given_up: str) -> bool:
+        return False  # a pair without arbiter has no other site
+
     def resolve(self) -> None:
         """Decide for this instance. Raises PairRefused and ArbiterUnavailable."""
         with self._turn:
             self.side.resolve(monotonic())
             self._store()
 
-    def begin_aside(self) -> None:
-        """Note that the data here are set aside. The next start does it. Raises ArbiterUnavailable."""
-        with self._turn:
-            try:
-                self.side.note = self._stored = begin_aside(self._directory, self.side.note)
-            except OSError as error:
-                raise ArbiterUnavailable(f"the data cannot be set aside: {error_text(error)}") from None
-
     def wait_change(self, seconds: float) -> bool:
         with self._turn:
-            if not self._is_changed:
+            if not self._is_changed and not self._is_woken:
                 self._turn.wait(seconds)
             was_changed = self._is_changed
-            self._is_changed = False
+            self._is_changed = self._is_woken = False
             return was_changed
+
+    def wake(self) -> None:
+        with self._turn:
+            self._is_woken = True
+            self._turn.notify_all()
 
     def close(self) -> None:
         with self._turn, suppress(ArbiterUnavailable):

@@ -55,7 +55,7 @@ def _note(found: dict[str, Any]) -> PairNote:
         partition_lsn=int(found["partition_lsn"]),
         is_resolved=bool(found["is_resolved"]),
         resolution=int(found["resolution"]),
-        aside=str(found["aside"]),
+        heard_resolution=int(found.get("heard_resolution", 0)),
     )
     if note.in_sync is not None:
         check_in_sync(note.in_sync.members, note.in_sync.copies)

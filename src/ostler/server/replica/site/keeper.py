@@ -29,9 +29,9 @@ from ostler.model.replication import (
 )
 from ostler.replica.follower_side import NO_LINK
 from ostler.replica.lag import NO_LIMIT, LagLimits
-from ostler.replica.leader_side import LIVE_BYTES_MAX, NEEDS_BASE, OFFLINE, STREAMING, LeaderSide
+from ostler.replica.leader_side import LIVE_BYTES_MAX, NEEDS_BASE, OFFLINE, REBASING, STREAMING, LeaderSide
 from ostler.replica.pedigree import Pedigree
-from ostler.replica.site_side import MAY, MUST_NOT, MUST_WAIT, SiteAnswer, receives
+from ostler.replica.site_side import MAY, MUST_NOT, MUST_WAIT, SiteAnswer, receives, sends
 from ostler.replica.standby import Standby
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.replication_ini import LagAction, ReplicationSection, ReplicationType
@@ -39,6 +39,7 @@ from ostler.server.replica.following import Following, replication_listener
 from ostler.server.replica.group_tls import GroupTls
 from ostler.server.replica.leading import Leading
 from ostler.server.replica.messages import replication_message
+from ostler.server.replica.site.given_up import decode_given_up
 from ostler.server.replica.site.links import SiteDoor, ask_site
 from ostler.server.replica.site.state import WORDS, Site
 from ostler.server.supervised_thread import SupervisedThread
@@ -68,10 +69,11 @@ class SiteAgent(Protocol):
     leading: Leading | None
     view: ArbiterView | None
     turn: threading.Lock
-    changed: threading.Event
     deposed: str
 
     def wake(self) -> None: ...
+
+    def tell_change(self) -> None: ...
 
     def give_up(self, why: str) -> None: ...
 
@@ -94,6 +96,7 @@ class SiteKeeper:
         self.site.is_receiver = self.is_sole
         self.is_handing_over = False
         """The queue manager is to end here, and the rest of its log goes to the other site."""
+        self.is_beginning_anew = False
         self.begins_anew = ""
         """The reason for which the process has to begin anew: its site has another role now."""
         self.answered_at = 0.0
@@ -150,6 +153,38 @@ class SiteKeeper:
         elif view.role != role and view.role in tuple(GroupRole):
             site.set_state(replace(site.state, role=GroupRole(view.role)))
         site.set_working(view.leader is not None)
+
+    def is_given_up(self, view: ArbiterView) -> bool:
+        """Carry out what a person has decided about the data of this group. True: the process begins anew.
+
+        Raises ConfigurationError.
+        """
+        site, agent = self.site, self._agent
+        assert agent is not None
+        if self.is_beginning_anew:
+            return True
+        decided = decode_given_up(view.given_up)
+        if decided.number <= site.state.given_up:
+            return False
+        own, _ = self._pedigree()
+        fork_lsn = decided.fork_of(own)
+        role = GroupRole(view.role) if view.role in tuple(GroupRole) else GroupRole.RECOVERY
+        state = replace(site.state.without_partition(), role=role, given_up=decided.number)
+        site.set_state(replace(state, set_aside_lsn=fork_lsn))
+        if fork_lsn < 0:
+            return False
+        self.set_receiver(False)  # nothing more comes to what is set aside
+        self._begin_anew(f"{site.group} was given up in favour of {self.other.name}")
+        return True
+
+    def may_found(self) -> bool:
+        """Return True when this copy can be the first of a recovery group: the live site works, and continues it."""
+        agent, site = self._agent, self.site
+        assert agent is not None
+        with agent.following.turn:
+            has_log = bool(agent.standby.log.lives)
+        is_continued = sends(site.other_role) and not site.is_partitioned()
+        return has_log and is_continued and self.is_other_there() and not agent.following.is_linked()
 
     def reason_not_to_claim(self) -> str:
         """Return why no instance of this site may lead now; empty: one may."""
@@ -321,11 +356,26 @@ class SiteKeeper:
             return HaStatus.PARTITIONED
         if self._is_linked():
             return HaStatus.NORMAL if self._is_caught_up() else HaStatus.SYNCHRONIZING
+        if self._sends_base():
+            return HaStatus.SYNCHRONIZING
         if not self.is_other_there():
             return HaStatus.REMOTE_SITE_UNAVAILABLE
         if receives(site.role) and receives(site.other_role):
             return HaStatus.INACTIVE
+        if agent.leading is None and not site.is_receiver and agent.following.is_linked():
+            # It gets the log from another instance here, which takes it from the other site.
+            return HaStatus.NORMAL if self._is_caught_up() else HaStatus.SYNCHRONIZING
         return HaStatus.REMOTE_SITE_UNAVAILABLE
+
+    def _sends_base(self) -> bool:
+        """Return True when this instance leads, and sends a base to the other site."""
+        agent = self._agent
+        assert agent is not None
+        if agent.leading is None:
+            return False
+        with agent.leading.turn:
+            found = agent.leading.side.recovery()
+            return found is not None and found.state == REBASING
 
     def _is_caught_up(self) -> bool:
         """Return True when the copy that receives has what was acknowledged, or nearly so."""
@@ -347,7 +397,7 @@ class SiteKeeper:
         assert agent is not None
         leading = agent.leading
         is_linked = self._is_linked()
-        backlog, recovered = UNKNOWN_BACKLOG, 0
+        backlog, recovered, percent = UNKNOWN_BACKLOG, 0, 0
         state = ReplicaState.NORMAL if is_linked else ReplicaState.DISCONNECTED
         is_in_sync = False
         if leading is not None:
@@ -359,6 +409,8 @@ class SiteKeeper:
                 is_in_sync = leading.side.is_recovery_in_sync()
                 if found is not None and found.state == NEEDS_BASE:
                     state = ReplicaState.SYNC_FAILED
+                if found is not None and found.state == REBASING:
+                    state, percent = ReplicaState.REBASING, int(found.base_percent)
         if is_linked and not self._is_caught_up():
             state = ReplicaState.SYNCHRONIZING
         if site.is_partitioned():
@@ -376,6 +428,7 @@ class SiteKeeper:
             recovered,
             altered_ms=now_ms if is_linked or self.is_other_there() else 0,
             is_synchronous=self.other.type is ReplicationType.SYNCHRONOUS,
+            base_percent=percent,
         )
 
     def refusal(self) -> str:
@@ -454,21 +507,24 @@ class SiteKeeper:
         return self._changed(GroupRole.PENDING_RECOVERY)
 
     def _give_up(self) -> str:
-        """Resolve a partition: this side's data are set aside, as far as the other one does not have them."""
+        """Resolve a partition: this side's data are set aside, as far as the other one does not have them.
+
+        The arbiter tells the other instances of this group. Nobody can lead with the old data from then on.
+        """
         site, agent = self.site, self._agent
         assert agent is not None
-        if not self.is_sole:
-            raise self._refuse(
-                f"{site.group} has several instances, and the data of each would have to be set aside. End the others, "
-                "take this one out of its group with sethagrp -e, give it its recovery group again, and repeat this."
-            )
+        leader = agent.view.leader.instance if agent.view is not None and agent.view.leader is not None else ""
+        if leader and leader != agent.name:
+            raise self._refuse(f"{leader} leads {site.group}: run makedrsecondary there.")
         own, _ = self._pedigree()
         fork_lsn = int(site.fork_lsn)
         self.set_receiver(False)  # nothing more comes to what is set aside
         with agent.turn:
             view = agent.arbiter.read()
-            agent.arbiter.set_role(view.role, str(GroupRole.RECOVERY))
-            state = replace(site.state.without_partition(), role=GroupRole.RECOVERY)
+            decided = decode_given_up(view.given_up).and_also(fork_lsn, own)
+            if not agent.arbiter.abandon(view.role, str(GroupRole.RECOVERY), decided.encode()):
+                raise self._refuse(f"The role of {site.group} has changed just now. Look at it, then repeat this.")
+            state = replace(site.state.without_partition(), role=GroupRole.RECOVERY, given_up=decided.number)
             site.set_state(replace(state, set_aside_lsn=fork_lsn if own.end_lsn > fork_lsn else -1))
         self._begin_anew(f"{site.group} was given up in favour of {self.other.name}")
         return self._changed(GroupRole.RECOVERY)
@@ -476,12 +532,13 @@ class SiteKeeper:
     def _begin_anew(self, why: str) -> None:
         agent = self._agent
         assert agent is not None
+        self.is_beginning_anew = True  # nothing more is decided here
 
         def begin() -> None:
             self.begins_anew = why
             if agent.leading is not None:
                 agent.give_up(why)
-            agent.changed.set()
+            agent.tell_change()
 
         # Who asked for it gets an answer first.
         threading.Timer(_ANSWERED_SECONDS, begin).start()
@@ -501,12 +558,21 @@ class SiteKeeper:
             self._set_role(GroupRole.LIVE)
             return self._changed(GroupRole.LIVE)
         if not site.is_receiver:
-            raise self._refuse("Another instance takes the log for this site: run makedrprimary there.")
+            raise self._refuse(self._who_receives())
         answer = self._wait_to_work(forces)
         if answer.kind != MAY:
             raise self._refuse(f"{site.group} cannot work: {answer.reason}.")
         self._set_role(GroupRole.LIVE)
         return f"{self._changed(GroupRole.LIVE)} Reason: {answer.reason}."
+
+    def _who_receives(self) -> str:
+        """Return where makedrprimary has to be run, as a sentence."""
+        agent = self._agent
+        assert agent is not None
+        view = agent.view
+        if view is None or view.leader is None:
+            return f"No instance of {self.site.group} takes the log now. Repeat this when one does."
+        return f"Another instance takes the log for this site: run makedrprimary at {view.leader.instance}."
 
     def _begin_to_work(self) -> None:
         """Carry out a makedrprimary that was given while this instance did not run."""

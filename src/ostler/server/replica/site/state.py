@@ -4,6 +4,7 @@
        Format=1
        Role=Live                 Live, Recovery, Pending live or Pending recovery
        Forced=No                 a pending role is taken although the other site works
+       GivenUp=1                 decisions of people about the data of this group that were carried out here
        EndEpoch=4                of a site that has become a recovery site in order: where its log ended
        EndLSN=81920
     Partition:                   while there is one
@@ -69,6 +70,7 @@ class SiteState:
     other_group: str = ""
     since: str = ""
     set_aside_lsn: int = -1
+    given_up: int = 0
 
     @property
     def is_partitioned(self) -> bool:
@@ -103,6 +105,7 @@ def read_site(directory: Path, section: ReplicationSection) -> SiteState:
             file.get(_PARTITION, "OtherGroup") or "",
             file.get(_PARTITION, "Since") or "",
             int(file.get(_SET_ASIDE, "ForkLSN") or -1),
+            int(file.get(_SITE, "GivenUp") or 0),
         )
     except ValueError as error:
         raise ConfigurationError(str(path), 0, f"is damaged: {error}") from None
@@ -112,6 +115,8 @@ def write_site(directory: Path, state: SiteState) -> None:
     """Replace the file. Durable on return. Raises ConfigurationError."""
     file = IniFile(_COMMENT)
     own = [("Format", str(FORMAT)), ("Role", str(state.role)), ("Forced", "Yes" if state.forces else "No")]
+    if state.given_up:
+        own.append(("GivenUp", str(state.given_up)))
     if state.end_lsn >= 0:
         own += [("EndEpoch", str(state.end_epoch)), ("EndLSN", str(state.end_lsn))]
     file.replace_stanzas(_SITE, [own])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.world.replica.simulated_arbiter import ArbiterStore, SimulatedArbiter
 
-from ostler.model.arbiter import FOLLOWING, ArbiterUnavailable, Member
+from ostler.model.arbiter import FOLLOWING, ArbiterUnavailable, Member, NameTaken
 from ostler.replica.membership import CopiesPolicy, LeaderMembership, Rule
 
 A = Member("a", "a(1)", 1, 100, FOLLOWING)
@@ -116,7 +116,8 @@ def test_a_killed_process_does_not_hold_what_it_was_given() -> None:
     one, _ = led(store)
     session = one.session()
     one.forget()
-    one.register(A)
+    with pytest.raises(NameTaken):  # until the lease of the process before is over
+        one.register(A)
     leader = one.read().leader
     assert leader is not None
     assert leader.session == session != one.session()

@@ -15,7 +15,7 @@ import pytest
 from ostler.model.arbiter import FOLLOWING, ArbiterRefused, ArbiterUnavailable, Member
 from ostler.server.replica.file_arbiter import FileArbiter
 
-SECONDS_MAX = 20.0
+SECONDS_MAX = 60.0
 A = Member("a", "a(1)", 1, 100, FOLLOWING)
 B = Member("b", "b(1)", 1, 100, FOLLOWING)
 

@@ -13,14 +13,14 @@ import pytest
 from tests.server.replica.etcd_server import EtcdServer
 from tests.world.replica.simulated_arbiter import ArbiterStore, SimulatedArbiter
 
-from ostler.model.arbiter import FOLLOWING, Arbiter, ArbiterView, InSyncSet, Mark, Member
+from ostler.model.arbiter import FOLLOWING, STANDING, Arbiter, ArbiterView, InSyncSet, Mark, Member, NameTaken
 from ostler.server.replica.etcd_arbiter import EtcdArbiter
 from ostler.server.replica.etcd_http import EtcdSettings
 from ostler.server.replica.file_arbiter import FileArbiter
 
 LONG_SECONDS = 60.0
 SHORT_SECONDS = 3.0
-WAIT_SECONDS_MAX = 20.0
+WAIT_SECONDS_MAX = 60.0
 _groups = count(1)
 
 
@@ -249,6 +249,41 @@ def test_the_mark_of_a_member_is_never_lowered(site: Site) -> None:
         assert view.marks == {"a": Mark(*highest)}
 
 
+def test_a_name_belongs_to_one_session_and_both_hear_of_the_other(site: Site) -> None:
+    one = joined(site, "a", SHORT_SECONDS)
+    other = site.arbiter()
+    for _ in range(2):
+        with pytest.raises(NameTaken, match=r"registered as instance a, at a\.example\(4444\)") as refused:
+            other.register(Member("a", "elsewhere(4444)", 9, 999, STANDING, 7))
+        assert refused.value.holder == "a.example(4444)"
+    view = one.read()
+    assert view.members == {"a": member("a")}
+    assert view.marks == {"a": Mark(1, 100)}
+    assert view.rivals == {"a": "elsewhere(4444)"}
+    one.register(member("a", 1, 200))
+    assert one.read().members == {"a": member("a", 1, 200)}
+    # The name is free when the lease of its holder is over.
+    deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while other.read().members:
+        assert other.keep_alive() is not None
+        assert time.monotonic() < deadline, "the member does not vanish"
+        site.pass_time()
+    other.register(Member("a", "elsewhere(4444)", 9, 999, STANDING, 7))
+    view = other.read()
+    assert view.members["a"].address == "elsewhere(4444)"
+    assert view.rivals == {}
+
+
+def test_a_rival_that_ends_is_none_any_more(site: Site) -> None:
+    one = joined(site, "a")
+    other = site.arbiter()
+    with pytest.raises(NameTaken):
+        other.register(member("a"))
+    assert one.read().rivals == {"a": "a.example(4444)"}
+    other.close()
+    assert one.read().rivals == {}
+
+
 def test_keys_of_a_session_vanish_together_and_the_rest_stays(site: Site) -> None:
     one, term = led(site, SHORT_SECONDS)
     other = joined(site, "b")
@@ -337,6 +372,41 @@ def test_wishes_of_administrators(site: Site) -> None:
     assert arbiter.read().role == ""
 
 
+def test_data_that_were_given_up_elect_nobody_and_the_group_is_founded_again(site: Site) -> None:
+    arbiter, term = led(site)
+    arbiter.register(member("a", 7, 900))
+    other = joined(site, "b")
+    arbiter.set_role("", "Live")
+    assert arbiter.add_life(term, 7, "seven")
+    assert not other.abandon("Recovery", "Recovery", "not so"), "the role is another one"
+    assert other.abandon("Live", "Recovery", "logs behind 500")
+    view = arbiter.read()
+    assert (view.leader, view.in_sync, view.marks) == (None, None, {})
+    assert (view.role, view.given_up, view.last_term, view.last_epoch) == ("Recovery", "logs behind 500", term, 7)
+    assert set(view.members) == {"a", "b"}
+    assert arbiter.set_in_sync(term, 1, ("a",), 1) is None, "a leader that does not know it yet changes something"
+    assert not arbiter.add_life(term, 8, "eight")
+    assert arbiter.try_lead("a", 0, term) is None
+    # Terms go on, whatever the founder has heard of.
+    arbiter.register(member("a", 1, 10))
+    assert arbiter.found(("a",), 1, term + 50)
+    assert not arbiter.found(("b",), 1)
+    again = lead(arbiter, "a")
+    assert again is not None
+    assert again > term + 50
+    view = other.read()
+    assert (view.marks["a"], view.given_up) == (Mark(1, 10), "logs behind 500")
+
+
+def test_terms_go_on_when_the_founder_has_heard_of_none(site: Site) -> None:
+    arbiter, term = led(site)
+    assert arbiter.abandon("", "Recovery", "all")
+    assert arbiter.found(("a",), 1)
+    again = lead(arbiter, "a")
+    assert again is not None
+    assert again > term
+
+
 def test_what_cannot_be_a_key_or_a_set_is_refused_here(site: Site) -> None:
     arbiter = site.arbiter()
     for name in ("", "a/b", "x" * 49, "zwölf", "a b"):
@@ -362,10 +432,30 @@ def test_a_change_by_another_is_a_hint(site: Site) -> None:
         assert time.monotonic() < deadline, "no hint came"
 
 
+def test_a_wait_can_be_ended_before_and_while_it_lasts(site: Site) -> None:
+    arbiter = joined(site, "a")
+    arbiter.read()
+    arbiter.wait_change(0.5)  # a first wait may report what came before
+    arbiter.read()
+    arbiter.wake()
+    began = time.monotonic()
+    assert not arbiter.wait_change(10 * WAIT_SECONDS_MAX)
+    waiting = threading.Thread(target=arbiter.wait_change, args=(10 * WAIT_SECONDS_MAX,))
+    waiting.start()
+    arbiter.wake()
+    waiting.join(WAIT_SECONDS_MAX)
+    assert not waiting.is_alive()
+    assert time.monotonic() - began < WAIT_SECONDS_MAX
+    if not isinstance(site, SimulatedSite):  # which never waits
+        began = time.monotonic()
+        assert not arbiter.wait_change(0.3)
+        assert time.monotonic() - began >= 0.3, "it was woken twice"
+
+
 def test_of_many_who_try_one_leads_and_of_many_changes_one_happens(site: Site) -> None:
     founder, term = led(site)
     founder.resign(term)
-    rivals = [joined(site, name) for name in "abcd"]
+    rivals = [founder, *(joined(site, name) for name in "bcd")]
     terms: list[int] = [term]
     for _ in range(5):
         given = together(site, rivals, lambda i: lead(rivals[i], "abcd"[i]))
