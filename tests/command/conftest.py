@@ -41,6 +41,10 @@ T = TypeVar("T")
 STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20
 
 
+def _given(disposition: str) -> list[str]:
+    return [f"CHLDISP({disposition})"] if disposition else []
+
+
 class LocalCommandContext(CommandContext):
     """Commands on a queue manager of this process. Listeners and channels are only remembered."""
 
@@ -80,8 +84,8 @@ class LocalCommandContext(CommandContext):
     def stop_listener(self, name: str) -> None:
         del self.listeners[name]
 
-    def start_channel(self, name: str) -> None:
-        self._tell("start", name)
+    def start_channel(self, name: str, disposition: str = "") -> None:
+        self._tell("start", name, *_given(disposition))
 
     def stop_channel(
         self,
@@ -90,10 +94,11 @@ class LocalCommandContext(CommandContext):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None:
         if not any(channel.name == name for channel in self.channels):
             raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-        self.asked.append(("stop", name, mode, status, connection_name, queue_manager))
+        self.asked.append(("stop", name, mode, status, connection_name, queue_manager, *_given(disposition)))
 
     def _tell(self, *words: str) -> None:
         if self.channel_refusal is not None:
@@ -103,11 +108,11 @@ class LocalCommandContext(CommandContext):
     def ping_channel(self, name: str, data_bytes: int) -> None:
         self._tell("ping", name, str(data_bytes))
 
-    def reset_channel(self, name: str, sequence_number: int) -> None:
-        self._tell("reset", name, str(sequence_number))
+    def reset_channel(self, name: str, sequence_number: int, disposition: str = "") -> None:
+        self._tell("reset", name, str(sequence_number), *_given(disposition))
 
-    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
-        self._tell("resolve", name, action, *([luwid.hex()] if luwid else []))
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"", disposition: str = "") -> str:
+        self._tell("resolve", name, action, *([luwid.hex()] if luwid else []), *_given(disposition))
         return self.channel_warning
 
     def start_channel_initiator(self, queue: str) -> None:

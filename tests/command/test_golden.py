@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 STAMPS = (
     re.compile(r"\b\w*(?:DATE|TIME|DA|TI)\([0-9.-]{8,10}\)"),
     re.compile(r"\bQMID\(\w+_[0-9-]{10}_[0-9.]{8}\)"),
-    re.compile(r"\b(?:SUBID|CONN|EXTCONN|DESTCORL|PUBACCT)\([0-9A-F]{8,}\)"),
+    re.compile(r"\b(?:SUBID|CONN|CONNTAG|EXTCONN|DESTCORL|PUBACCT)\([0-9A-F]{8,}\)"),
     re.compile(r"\b(?:PID|TID)\([0-9]+\)"),
     re.compile(r"\b(?:VERSION|CMDLEVEL)\([0-9]+\)"),
     re.compile(r"\bQMURID\(0\.[0-9]+\)"),

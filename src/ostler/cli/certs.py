@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from ostler.cli.framework.commands import CommandParser, existing_manager, whole_number
+from ostler.cli.framework.side_files import refuse_on_replica
 from ostler.model.distinguished_names import parse_name
+from ostler.model.replication import KEYS
 from ostler.server.tls.certificate_maker import (
     CERTIFICATE_DAYS,
     Authority,
@@ -79,6 +81,8 @@ def run_create(arguments: argparse.Namespace) -> int:
 def _create(arguments: argparse.Namespace) -> int:
     manager = existing_manager(arguments.manager)
     is_client = arguments.client is not None
+    if not is_client:
+        refuse_on_replica(manager, KEYS)
     name = arguments.client if is_client else manager.name
     label = arguments.label or default_labels(name)[0]
     directory = (arguments.output or Path(file_name(name))) if is_client else manager.path / "ssl" / "key"

@@ -8,8 +8,10 @@ from ostler.cli.dspmqini import attribute_missing
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing_manager
 from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.framework.side_files import refuse_on_replica
+from ostler.model.replication import SETTINGS
 from ostler.server.config.ini_file import ConfigurationError
-from ostler.server.config.qm_ini import RULES, QueueManagerIni
+from ostler.server.config.qm_ini import COPIED_STANZAS, RULES, QueueManagerIni
 from ostler.server.config.replication_ini import REPEATED
 
 
@@ -34,6 +36,8 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.name)
     output = CommandOutput(arguments.is_quiet)
+    if arguments.stanza.lower() in [each.lower() for each in COPIED_STANZAS]:
+        refuse_on_replica(directory, SETTINGS)
     try:
         ini = QueueManagerIni.read(directory.ini)
         if arguments.is_removed:

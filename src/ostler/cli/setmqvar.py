@@ -7,6 +7,8 @@ import argparse
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing_manager, root
 from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.framework.side_files import refuse_on_replica
+from ostler.model.replication import VARIABLES
 from ostler.server.config.variables import (
     VariableRefused,
     delete_variable,
@@ -36,7 +38,11 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     output = CommandOutput(arguments.is_quiet)
-    path = manager_file(existing_manager(arguments.name)) if arguments.name else global_file(root())
+    path = global_file(root())
+    if arguments.name:
+        directory = existing_manager(arguments.name)
+        refuse_on_replica(directory, VARIABLES)
+        path = manager_file(directory)
     try:
         if arguments.is_removed:
             if not delete_variable(path, arguments.variable):

@@ -15,6 +15,8 @@ from typing import Final
 from ostler.cli.framework.commands import CommandFailed, CommandParser, existing_manager
 from ostler.cli.framework.control_messages import message
 from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.framework.side_files import refuse_on_replica
+from ostler.model.replication import PASSWORDS
 from ostler.security.connection_authentication import SOURCE_OPERATING_SYSTEM, SOURCE_PAM
 from ostler.security.passwords import (
     SALT_BYTES,
@@ -205,6 +207,7 @@ def _read(directory: QueueManagerDirectory) -> PasswordFile:
 @contextmanager
 def change_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
     """Opens the password file for changes; errors become failures of the command."""
+    refuse_on_replica(directory, PASSWORDS)
     with _failures(directory), edit_passwords(directory) as passwords:
         yield passwords
 

@@ -13,7 +13,7 @@ from tests.world.replica.sample_group import SAMPLE, as_replica
 from tests.world.replica.scripted_group import RunningInstance
 
 from ostler.cli.strmqm import PipeReporter
-from ostler.model.replication import Acknowledgement, HaStatus, Prefer, Resolve, SwitchOver
+from ostler.model.replication import Acknowledgement, HaStatus, Prefer, ReplicaState, Resolve, SwitchOver
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.process_file import ManagerState
 
@@ -100,6 +100,22 @@ def test_rdqmstatus_of_the_primary(instance: Command, running: Run) -> None:
         "HA status:                      Remote unavailable\n"
     )
     assert "Failures are in the error log" in instance("rdqmstatus", "-m", "QM1", "-a").out
+
+
+def test_rdqmstatus_of_a_copy_that_is_being_made(instance: Command, running: Run) -> None:
+    """The words are those of RDQM: in progress while a base comes, Inconsistent when it was interrupted."""
+    other = replace(SAMPLE.recovery_groups[0], state=ReplicaState.REBASING, base_percent=43)
+    _, group = running(replace(SAMPLE, dr_status=HaStatus.SYNCHRONIZING, recovery_groups=(other,)))
+    shown = instance("rdqmstatus", "-m", "QM1").out
+    assert "DR status:                      Synchronization in progress\n" in shown
+    assert "DR synchronization progress:    43%\n" in shown
+    assert "DR out of sync data" not in shown
+    for status, words in (
+        (HaStatus.INCONSISTENT, "Inconsistent"),
+        (HaStatus.REMOTE_SITE_UNAVAILABLE, "Remote system unavailable"),
+    ):
+        group.now = replace(SAMPLE, dr_status=status)
+        assert f"DR status:                      {words}\n" in instance("rdqmstatus", "-m", "QM1").out
 
 
 def test_rdqmstatus_of_a_secondary(instance: Command, running: Run) -> None:
@@ -268,3 +284,31 @@ def test_strmqm_reports_a_replica(instance: Command, running: Run) -> None:
     assert report["ready"]["replica_of"] == "127.0.0.1(1414)"
     group.now = SAMPLE
     assert run.manager.followed_leader() is None
+
+
+CHANGES = (
+    ("users", "add", "QM1", "app", "--no-password"),
+    ("setmqvar", "-m", "QM1", "-k", "MQS_REPORT_NOAUTH", "-v", "TRUE"),
+    ("setmqini", "-m", "QM1", "-s", "channels", "-k", "MaxChannels", "-v", "50"),
+    ("certs", "create", "QM1"),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_replica_has_its_side_files_from_the_active_instance(
+    instance: Command, running: Run, directory: QueueManagerDirectory, change: tuple[str, ...]
+) -> None:
+    running(as_replica(SAMPLE), ManagerState.REPLICA)
+    refused = instance(*change)
+    assert refused.status == 40
+    assert "Run this command there: `ostler dspmq -o nativeha -x QM1`" in refused.err
+    # What is the instance's is changed here, and so is everything where the instance says so.
+    assert instance("setmqini", "-m", "QM1", "-s", "Replication", "-k", "SideFiles", "-v", "none").status == 0
+    assert instance(*change).status == 0
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_active_instance_changes_its_side_files(instance: Command, running: Run, change: tuple[str, ...]) -> None:
+    running()
+    changed = instance(*change)
+    assert changed.status == 0, changed.err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,7 +66,7 @@ def test_a_named_set(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == ["spark-queues", "spark-steps"]
     assert counts == "2 scenarios: 2 can run today."
     assert run("list", "@spar") == 2
-    assert "there is no set '@spar'. Did you mean @spark?" in capsys.readouterr().err
+    assert "there is no set '@spar'. Did you mean @spark or @sharing?" in capsys.readouterr().err
 
 
 def test_named_sets_are_listed_on_a_terminal(terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,8 +142,32 @@ def test_show_names_what_is_missing_and_what_stands_in(capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "20 KB, 200 KB" in out
     assert "Fastpath channels: " in out
-    assert run("show", "zos-connection-storage") == 0
-    assert "client, SHARECNV(1), shared queues: needs shared-queues" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("appl-c3", "The log of each of 10 queue managers has 25 primary files of 16,384 pages, the report's has 64: "),
+        ("dq-rr-np", "LogBufferPages is 18, the report has 17: "),
+        ("local-trusted-np", "Requesters and responders that run trusted are threads of the queue manager"),
+    ],
+)
+def test_show_names_what_a_run_on_this_machine_would_differ_in(
+    name: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Logs of a run take half of the free disk at most; this one has room for the largest.
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=1 << 40, used=0, free=1 << 40))
+    assert run("show", name) == 0
+    out = capsys.readouterr().out
+    assert said in out.partition("\ndiffers here")[2].partition("\nfamily")[0]
+    assert run("show", name, "--json") == 0
+    here = json.loads(capsys.readouterr().out)["deviations_here"]
+    assert any(f"{each['what']}: ".startswith(said.removesuffix(": ")) for each in here)
+
+
+def test_what_cannot_run_has_no_deviations_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "zos-clus-bind-on-open", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["deviations_here"] == []
 
 
 @pytest.mark.parametrize(

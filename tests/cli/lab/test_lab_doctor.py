@@ -112,6 +112,18 @@ def test_the_tuning_of_a_queue_manager(
     assert doctor("-m", "QM1", "--json") == 0
     by_name = {each["name"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
     assert by_name["log size"]["found"].startswith("4 primary files")
-    assert by_name["log use"]["verdict"] == "unknown"
+    for name in ("log use", "log latency", "getters"):
+        assert by_name[name]["verdict"] == "unknown"
+        assert by_name[name]["found"] == "the queue manager does not run"
     assert main(["lab", "doctor", "-m", "NOSUCH"]) != 0
     assert "There is no queue manager NOSUCH" in capsys.readouterr().err
+    assert main(["lab", "doctor", "-m", ""]) != 0
+    assert "No queue manager was named" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [("--scratch", "/tmp"), ("--seconds", "1")])
+def test_what_is_for_the_machine_is_refused_with_a_queue_manager(
+    capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    assert doctor("-m", "QM1", *option) == 2
+    assert "--scratch and --seconds are for the machine" in capsys.readouterr().err

@@ -62,6 +62,28 @@ def test_without_runs_only_what_needs_none_is_answered(capsys: pytest.CaptureFix
             ("structure", "--size", "1G", "--message-bytes", "1K", "--offload", "80"),
             "80 is not a percentage and a size",
         ),
+        (("load", "--rate", "1", "--message-bytes", "101M"), "101M is too long: messages have at most 100M"),
+        (("structure", "--size", "0", "--message-bytes", "1K"), "0 holds nothing"),
+        (
+            ("structure", "--size", "1G", "--message-bytes", "1K", "--cflevel", "4", "--offload", "80:4K"),
+            "--offload is for CFLEVEL(5)",
+        ),
+        (
+            ("structure", "--size", "1G", "--message-bytes", "1K", *(4 * ("--offload", "80:4K"))),
+            "a structure has 3 offload rules, and 4 are given",
+        ),
+        (
+            ("structure", "--size", "1G", "--message-bytes", "64K", "--cflevel", "3"),
+            "messages of more than 63K need CFLEVEL(4) or (5)",
+        ),
+        (("data-set", "--message-bytes", "4K", "--size", "17T"), "17T is too large: a data set has at most 16T"),
+        (("buffers", "--dsblock", "7K"), "7K is not a DSBLOCK"),
+        (("buffers", "--dsbufs", "0"), "0 is not a number from 1 to 9,999"),
+        (("buffers", "--structures", "64"), "64 is not a number from 1 to 63"),
+        (
+            ("spread", "--measured", "0", "--rate", "1", "--written", "1", "--structures", "2"),
+            "0 is not a number from 1 to 63",
+        ),
         (("load", "nowhere", "--rate", "1", "--runs", "/nonexistent"), "There is no run 'nowhere'"),
     ],
 )

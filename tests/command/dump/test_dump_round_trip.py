@@ -133,7 +133,7 @@ class World(CommandContext):
 
     def stop_listener(self, name: str) -> None: ...
 
-    def start_channel(self, name: str) -> None: ...
+    def start_channel(self, name: str, disposition: str = "") -> None: ...
 
     def stop_channel(
         self,
@@ -142,6 +142,7 @@ class World(CommandContext):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None: ...
 
     def refresh_tls(self) -> None: ...

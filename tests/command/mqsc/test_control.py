@@ -90,8 +90,7 @@ def test_ping_and_refresh(operator: Operator, target: LocalCommandContext) -> No
         ("set policy(P)", "set policy", "messages are not protected by policies here"),
         ("start qmgr", "start qmgr", "use strmqm and endmqm"),
         ("reset tpipe(X)", "reset tpipe", "TPIPE belongs to the IMS bridge"),
-        ("display thread(*)", "display thread", "use DISPLAY CONN"),
-        ("backup cfstruct(A)", "backup cfstruct", "queue-sharing groups"),
+        ("display thread(*)", "display thread(*)", "use DISPLAY CONN"),
         ("rverify security(A)", "rverify security", "exists on z/OS only"),
         ("dis clusqmgr(*) maxdepth", "dis clusqmgr(*) maxdepth", "MAXDEPTH is not a keyword"),
         ("ping qmgr(TEST)", "ping qmgr(TEST", "QMGR takes no name."),
@@ -178,6 +177,34 @@ def test_channels_that_send(operator: Operator, target: LocalCommandContext, kin
         ("resolve", "C1", "BACKOUT"),
         ("resolve", "C1", "COMMIT", "0123456789abcdef"),
     ]
+
+
+def test_the_disposition_of_a_channel(operator: Operator, target: LocalCommandContext) -> None:
+    defined(operator, "sdr")
+    operator.says("start chl(C1) chldisp(shared)")
+    operator.says("start chl(C1) chldisp(default)")
+    target.channels.append(ChannelStatus("C1", "SDR"))
+    operator.says("stop chl(C1) chldisp(fixshared)")
+    operator.says("ping chl(C1) chldisp(shared)")
+    operator.says("reset chl(C1) chldisp(shared)")
+    operator.says("resolve chl(C1) action(commit) chldisp(private)")
+    assert target.asked == [
+        ("start", "C1", "CHLDISP(SHARED)"),
+        ("start", "C1"),
+        ("stop", "C1", "QUIESCE", "STOPPED", "", "", "CHLDISP(FIXSHARED)"),
+        ("ping", "C1", "16"),
+        ("reset", "C1", "1", "CHLDISP(SHARED)"),
+        ("resolve", "C1", "COMMIT", "CHLDISP(PRIVATE)"),
+    ]
+
+
+def test_the_status_of_shared_channels_is_selected(operator: Operator, target: LocalCommandContext) -> None:
+    shared = ChannelStatus("C1", "SDR", disposition="SHARED")
+    target.channels += [shared, ChannelStatus("C2", "SDR", disposition="PRIVATE")]
+    said = " ".join(operator.says("dis chs(*) chldisp(shared)"))
+    assert "CHANNEL(C1)" in said
+    assert "CHANNEL(C2)" not in said
+    assert "CHANNEL(C2)" in " ".join(operator.says("dis chstatus(*) chldisp(all)"))
 
 
 @pytest.mark.parametrize("kind", ["rcvr", "rqstr"])

@@ -247,7 +247,7 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
 
 def test_an_unknown_word_gets_a_list(operator: Operator) -> None:
     lines, _ = operator.run("xyz ql(Q1)")
-    assert lines[2].startswith("AMQ8426I: The commands are ALTER, ARCHIVE, CLEAR, DEFINE, DELETE, DISPLAY, ")
+    assert lines[2].startswith("AMQ8426I: The commands are ALTER, ARCHIVE, BACKUP, CLEAR, DEFINE, DELETE, DISPLAY, ")
     lines, _ = operator.run("clear xyz(Q1)")
     assert lines[2:] == ["AMQ8427I: CLEAR takes QLOCAL, TOPICSTR."]
     lines, _ = operator.run("move xyz(Q1)")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ostler.command.admin.objects import ignored_values_text
 from ostler.command.mqsc.script import ScriptCounts, run_script
-from ostler.model.attributes import ObjectType, attributes_of, defaults, ignored
+from ostler.model.attributes import ObjectType, Value, attributes_of, defaults, ignored
 from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.queue_manager import QueueManager
 
@@ -85,3 +86,9 @@ def test_every_ignored_word_is_a_word() -> None:
             words = {word for word, _ in attribute.words}
             assert set(attribute.ignored_words) <= words, attribute.name
             assert not (attribute.is_ignored and attribute.ignored_words), attribute.name
+
+
+def test_structures_are_ignored_outside_groups_only() -> None:
+    given: dict[str, Value] = {"CFLEVEL": 4, "RECOVER": 1}
+    assert ignored_values_text(ObjectType.CFSTRUCT, given, is_in_group=True) == ""
+    assert "CFSTRUCT" in ignored_values_text(ObjectType.CFSTRUCT, given)

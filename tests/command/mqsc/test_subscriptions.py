@@ -125,9 +125,12 @@ def test_a_command_for_this_queue_manager_alone(operator: Operator) -> None:
     assert operator.fails("alter ql(Q1) maxdepth(3) cmdscope(OTHER)") == (
         "AMQ8101E: CMDSCOPE(OTHER) names another queue manager, and this queue manager is in no queue-sharing group."
     )
-    said, part = operator.is_wrong("def ql(Q2) qsgdisp(shared)")
-    assert part == "def ql(Q2) qsgdisp(shared"
-    assert "queue-sharing group" in said
+    for command in ("def ql(Q2) qsgdisp(shared)", "alter ql(Q1) qsgdisp(group)", "delete ql(Q1) qsgdisp(copy)"):
+        assert "MQRCCF_Q_MGR_NOT_IN_QSG (3212)" in operator.fails(command)
+    assert "(3212)" in operator.fails("dis ql(*) qsgdisp(shared)")
+    assert "(3212)" in operator.fails("dis group")
+    assert "MQRCCF_GROUPUR_CHECKS_FAILED (3319)" in operator.fails("alter qmgr groupur(enabled)")
+    operator.says("alter qmgr groupur(disabled)")
 
 
 def test_client_channels_share_names(operator: Operator) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from ostler.cli.demo.failover_account import FailoverAccount
@@ -24,14 +25,21 @@ class Applications:
     """Threads with a connection each. Messages are named by their putter and a number, so that each is known."""
 
     def __init__(
-        self, connect: Callable[[], Connection], queue: str, account: FailoverAccount, putters: int, getters: int
+        self,
+        connect: Callable[[], Connection],
+        queue: str,
+        account: FailoverAccount,
+        putters: int,
+        getters: int,
+        first: int = 0,
     ) -> None:
+        """`first` is the number of the first putter; those of other applications on the queue have others."""
         self.account = account
         self.failures: list[BaseException] = []
         self._connect = connect
         self._queue = queue
         self._stopping = threading.Event()
-        work: list[Callable[[], None]] = [lambda number=each: self._put(number) for each in range(putters)]  # type: ignore[misc]
+        work: list[Callable[[], None]] = [partial(self._put, each) for each in range(first, first + putters)]
         work += [self._get for _ in range(getters)]
         self._threads = [threading.Thread(target=self._run, args=(each,), daemon=True) for each in work]
         for thread in self._threads:

@@ -5,26 +5,23 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ostler import __version__
 from ostler.cli.demo.account import NAME
 from ostler.cli.demo.applications import Applications
 from ostler.cli.demo.failover_account import FailoverAccount
 from ostler.cli.demo.server import CommandRun, ServerFailed
-from ostler.cli.demo.trial_group import ADDRESSES, AUTOMATIC, ETCD, FILE, QUEUE, TrialGroup, remove
+from ostler.cli.demo.stage import scratch, terminated, titled_table
+from ostler.cli.demo.trial_group import ADDRESSES, AUTOMATIC, ETCD, FILE, QUEUE, TrialGroup
 from ostler.cli.framework import commands
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.framework.flavour import is_compiled
@@ -111,30 +108,13 @@ def _number(text: str, lowest: int, highest: int) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     # SIGTERM must end the instances, too.
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, terminated)
     try:
-        with _scratch(arguments.directory) as root:
+        with scratch(arguments.directory, "ostler-ha-") as root:
             return _Demonstration(root, arguments).run()
     except (ServerFailed, MQError, OSError) as failure:
         print(f"ostler ha demo: {failure}", file=sys.stderr)
         return Status.UNEXPECTED
-
-
-def _terminated(number: int, frame: object) -> None:
-    sys.exit(128 + number)
-
-
-@contextmanager
-def _scratch(given: Path | None) -> Iterator[Path]:
-    """Yields a directory for the group, and removes what is in it in the end."""
-    if given is not None and given.exists() and (not given.is_dir() or any(given.iterdir())):
-        raise ServerFailed(f"{given} is not an empty directory; name another one")
-    root = given.absolute() if given is not None else Path(tempfile.mkdtemp(prefix="ostler-ha-"))
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        yield root
-    finally:
-        remove(root)
 
 
 class _Demonstration:
@@ -210,14 +190,14 @@ class _Demonstration:
     def _show(self, left: Counter[str]) -> list[str]:
         """Prints the results; returns the broken promises."""
         verdict = self._account.judge(left)
-        table = _table("Changes of the leader")
+        table = titled_table("Changes of the leader")
         for heading in ("", "how", "gone", "leads now", "away s"):
             table.add_column(heading, justify="right" if heading in ("", "away s") else "left")
         for number, each in enumerate(self._found, 1):
             table.add_row(str(number), each.how, each.before, each.after, f"{each.seconds_away:.2f}")
         self._console.print()
         self._console.print(table)
-        table = _table("Persistent messages")
+        table = titled_table("Persistent messages")
         for heading in ("put", "got", "left", "in doubt", "lost", "twice"):
             table.add_column(heading, justify="right")
         counts = (self._account.puts, self._account.gets, left.total(), self._account.doubtful)
@@ -258,7 +238,3 @@ class _Demonstration:
     def _show_command(self, done: CommandRun) -> None:
         took = f"{done.seconds:.2f} s" if done.seconds else ""
         self._console.print(f"[bold]{escape(f'$ {done.words}'.ljust(_WIDTH) + took.rjust(8))}[/bold]", soft_wrap=True)
-
-
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)

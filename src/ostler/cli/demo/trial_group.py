@@ -8,7 +8,6 @@ Each instance has a loopback address of its own, and all have the same ports, as
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import time
@@ -204,11 +203,6 @@ class TrialGroup:
 
     def _run(self, *arguments: str, text: str = "") -> None:
         self._on_command(run_command(self.root, *arguments, text=text))
-
-
-def remove(root: Path) -> None:
-    """Removes the files of a group that has ended."""
-    shutil.rmtree(root, ignore_errors=True)
 
 
 def _free_port() -> int:

@@ -24,6 +24,8 @@ from ostler.server.config.replication_ini import ReplicationSection
 from ostler.server.replica.site.state import read_site
 
 _LABEL_WIDTH = 32
+# Where RDQM has another word than the appliance.
+_RDQM_WORDS = {HaStatus.REMOTE_SITE_UNAVAILABLE: "Remote system unavailable"}
 THIS_NODE = "This node"
 
 
@@ -204,11 +206,13 @@ def status_lines(shown: ShownInstance, shows_others: bool = True) -> list[str]:
 def _recovery_lines(shown: ShownInstance, known: GroupStatus, group: RecoveryGroupStatus) -> list[str]:
     lines = [
         _line("DR role", dr_role(shown)),
-        _line("DR status", known.dr_status),
+        _line("DR status", _RDQM_WORDS.get(known.dr_status, str(known.dr_status))),
         _line("DR type", "Synchronous" if group.is_synchronous else "Asynchronous"),
         _line("DR remote IP address list", group.address),
     ]
-    if group.backlog_kilobytes > 0:
+    if group.state is ReplicaState.REBASING:
+        lines.append(_line("DR synchronization progress", f"{group.base_percent}%"))
+    elif group.backlog_kilobytes > 0:
         lines.append(_line("DR out of sync data", f"{group.backlog_kilobytes}KB"))
     return lines
 

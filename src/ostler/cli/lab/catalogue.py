@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich import box
@@ -22,7 +22,7 @@ from ostler.cli.framework import commands
 if TYPE_CHECKING:
     from ostler.lab.scenarios.features import Readiness
     from ostler.lab.scenarios.loader import Catalogue
-    from ostler.lab.scenarios.model import Scenario
+    from ostler.lab.scenarios.model import Deviation, Scenario
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -198,23 +198,34 @@ def _run_show(arguments: argparse.Namespace) -> int:
         return USAGE
     readiness = known.readiness(scenario)
     if arguments.json:
-        from ostler.lab.scenarios.as_json import whole
+        from ostler.lab.scenarios.as_json import plain, whole
 
-        print(json.dumps(whole(scenario, readiness), indent=2))
+        found = whole(scenario, readiness) | {"deviations_here": plain(_deviations_here(scenario, readiness))}
+        print(json.dumps(found, indent=2))
         return 0
     from ostler.cli.lab.scenario_text import rows
 
     console = _console()
     today = _today(scenario, readiness)
+    expected = _deviations_here(scenario, readiness)
     if not console.is_terminal:
         print(f"{scenario.id}: {scenario.title}\n\n{scenario.summary}\n")
-        for label, text in rows(scenario, readiness, today):
+        for label, text in rows(scenario, readiness, today, expected):
             print(f"{label:<16}{text}".rstrip())
         return 0
     console.print(Text.assemble((scenario.id, "bold"), f": {scenario.title}\n\n{scenario.summary}\n"))
     table = Table.grid(padding=(0, 2))
-    for label, text in rows(scenario, readiness, today):
+    for label, text in rows(scenario, readiness, today, expected):
         style = _STYLES.get(readiness.verdict.value, "") if label == "today" else ""
         table.add_row(Text(label, style="dim"), Text(text, style=style))
     console.print(table)
     return 0
+
+
+def _deviations_here(scenario: Scenario, readiness: Readiness) -> Sequence[Deviation]:
+    """Return the deviations of a run on this machine; none without the packages that runs need."""
+    try:
+        from ostler.lab.runner.expected_deviations import expected_deviations
+    except ModuleNotFoundError:
+        return ()
+    return expected_deviations(scenario, readiness)

@@ -24,6 +24,7 @@ status is 1 when something is bad: runs would fail or mean little.
 With -m, a queue manager is examined instead, by the tuning advice of the performance reports: its log, buffers and
 disks, and while it runs its log use and its queues."""
 
+USAGE: Final = 2
 _SECONDS: Final = 2.0
 _SECONDS_MAX: Final = 60.0
 _COLOURS: Final = {"good": "green", "unknown": "dim", "limited": "yellow", "bad": "red"}
@@ -36,9 +37,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--scratch", type=Path, metavar="DIR", help="where queue managers will be made; the disk that is looked at"
     )
-    parser.add_argument(
-        "--seconds", type=_seconds, default=_SECONDS, metavar="N", help="how long to watch for steal (%(default)s)"
-    )
+    parser.add_argument("--seconds", type=_seconds, metavar="N", help=f"how long to watch for steal ({_SECONDS:g})")
     parser.add_argument("-m", dest="manager", metavar="QMGR", help="examine the tuning of this queue manager instead")
     parser.add_argument("--json", action="store_true", dest="is_json", help="findings as JSON")
     parser.set_defaults(run=run)
@@ -56,8 +55,12 @@ def _seconds(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False)
-    findings = _examine_manager(arguments.manager) if arguments.manager else _examine_machine(arguments, console)
-    return _report(findings, arguments.is_json, console, "tuned" if arguments.manager else FIT)
+    if arguments.manager is None:
+        return _report(_examine_machine(arguments, console), arguments.is_json, console, FIT)
+    if arguments.scratch is not None or arguments.seconds is not None:
+        print("ostler lab doctor: --scratch and --seconds are for the machine; leave them out with -m", file=sys.stderr)
+        return USAGE
+    return _report(_examine_manager(arguments.manager), arguments.is_json, console, "tuned")
 
 
 def _examine_manager(name: str) -> list[Finding]:
@@ -85,10 +88,11 @@ def _examine_machine(arguments: argparse.Namespace, console: Console) -> list[Fi
     # Runs go below the current directory by default; a directory that does not exist is on its parent's disk.
     wanted = (arguments.scratch or Path.cwd()).absolute()
     scratch = next(each for each in (wanted, *wanted.parents) if each.exists())
+    seconds = _SECONDS if arguments.seconds is None else arguments.seconds
     if console.is_terminal and not arguments.is_json:
-        with console.status(f"Watching for {arguments.seconds:g} s, then writing to {scratch}"):
-            return examine(gather(scratch, arguments.seconds, SystemClock()))
-    return examine(gather(scratch, arguments.seconds, SystemClock()))
+        with console.status(f"Watching for {seconds:g} s, then writing to {scratch}"):
+            return examine(gather(scratch, seconds, SystemClock()))
+    return examine(gather(scratch, seconds, SystemClock()))
 
 
 def _report(findings: list[Finding], is_json: bool, console: Console, fit: str) -> int:

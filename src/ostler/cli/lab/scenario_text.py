@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ostler.lab.scenarios.families import FAMILIES
 
 if TYPE_CHECKING:
     from ostler.lab.scenarios.features import Readiness
-    from ostler.lab.scenarios.model import Point, Role, Scenario, ScenarioLoad, StopRule, Sweep
+    from ostler.lab.scenarios.model import Deviation, Point, Role, Scenario, ScenarioLoad, StopRule, Sweep
 
 _LOADS: Final = {
     "closed": "the next request as soon as the reply is in",
@@ -25,13 +25,17 @@ _STOPS: Final = {
 _KB: Final = 1024
 
 
-def rows(scenario: Scenario, readiness: Readiness, today: str) -> Iterator[tuple[str, str]]:
-    """Yields labels and texts; a label is empty if the text continues the previous line."""
+def rows(
+    scenario: Scenario, readiness: Readiness, today: str, expected: Sequence[Deviation] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yields labels and texts; a label is empty if the text continues the previous line. `expected` are deviations of a
+    run on this machine."""
     yield "today", today
     yield from _listed("left out", [f"{part.name}: needs {', '.join(part.needs)}" for part in readiness.left_out])
     yield from _listed("missing", [f"{each.name} ({each.id}). {each.note}" for each in readiness.missing])
     yield from _listed("stands in", [f"{each.name}: {each.note}" for each in readiness.stand_ins])
     yield from _listed("differs", [f"{each.what}: {each.why}" for each in scenario.deviations])
+    yield from _listed("differs here", [f"{each.what}: {each.why}" for each in expected])
     if scenario.family:
         family = FAMILIES[scenario.family]
         yield "family", f"{family.name}: {family.title}"

@@ -24,6 +24,7 @@ USAGE: Final = 2
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE: Final = re.compile(r"([0-9]{1,15}) ?([KMGT]?)B?")
 _RULE: Final = re.compile(r"([0-9]{1,3}):(.+)")
+_MESSAGE_BYTES_MAX: Final = 100 << 20
 
 _DESCRIPTION: Final = """\
 Size a planned load from measured runs: queue managers, processors, memory, log, storage, network, channels; or the
@@ -50,7 +51,7 @@ def _add_load(questions: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("names", nargs="*", metavar="RUN", help="directories or names of runs; without any: all")
     parser.add_argument("--rate", type=_positive, required=True, metavar="N", help="round trips a second")
     parser.add_argument(
-        "--message-bytes", type=_size, default=2048, metavar="N", help="length of a message: 2048, 20K (%(default)s)"
+        "--message-bytes", type=_length, default=2048, metavar="N", help="length of a message: 2048, 20K (%(default)s)"
     )
     parser.add_argument("--persistent", action="store_true", help="messages are persistent")
     parser.add_argument("--clients", type=_count, default=0, metavar="N", help="connected applications")
@@ -73,8 +74,8 @@ def _add_structure(questions: argparse._SubParsersAction[Any]) -> None:
         questions, "structure", "messages that a coupling facility structure holds",
         "Messages of one length that a structure holds, with ALLOWAUTOALT(YES) and offload rules.", USAGE,
     )  # fmt: skip
-    parser.add_argument("--size", type=_size, required=True, metavar="N", help="size of the structure: 512M")
-    parser.add_argument("--message-bytes", type=_size, required=True, metavar="N", help="length of a message: 16K")
+    parser.add_argument("--size", type=_storage, required=True, metavar="N", help="size of the structure: 512M")
+    parser.add_argument("--message-bytes", type=_length, required=True, metavar="N", help="length of a message: 16K")
     parser.add_argument("--cflevel", type=int, choices=range(1, 6), default=5, help="CFLEVEL (%(default)s)")
     parser.add_argument(
         "--offload", type=_rule, action="append", default=[], metavar="PERCENT:N",
@@ -89,8 +90,8 @@ def _add_data_set(questions: argparse._SubParsersAction[Any]) -> None:
         questions, "data-set", "messages that a shared message data set holds",
         "Messages of one length that a data set holds, and the structure that they need.", USAGE,
     )  # fmt: skip
-    parser.add_argument("--size", type=_size, default=16 << 40, metavar="N", help="size of the data set (16T)")
-    parser.add_argument("--message-bytes", type=_size, required=True, metavar="N", help="length, headers included")
+    parser.add_argument("--size", type=_data_set_size, default=16 << 40, metavar="N", help="size of the data set (16T)")
+    parser.add_argument("--message-bytes", type=_length, required=True, metavar="N", help="length, headers included")
     parser.add_argument("--aligned", action="store_true", help="each message begins on a page of 4 KB")
     _add_json(parser)
     parser.set_defaults(run=_data_set)
@@ -101,9 +102,9 @@ def _add_buffers(questions: argparse._SubParsersAction[Any]) -> None:
         questions, "buffers", "storage for buffers of data sets",
         "Storage that each queue manager reserves: DSBLOCK times DSBUFS for each structure.", USAGE,
     )  # fmt: skip
-    parser.add_argument("--dsblock", type=_size, default=256 << 10, metavar="N", help="size of a buffer (256K)")
-    parser.add_argument("--dsbufs", type=_count, default=100, metavar="N", help="number of buffers (%(default)s)")
-    parser.add_argument("--structures", type=_count, default=1, metavar="N", help="structures (%(default)s)")
+    parser.add_argument("--dsblock", type=_block, default=256 << 10, metavar="N", help="8K to 1M, doubled (256K)")
+    parser.add_argument("--dsbufs", type=_buffers_count, default=100, metavar="N", help="1 to 9999 (%(default)s)")
+    parser.add_argument("--structures", type=_structures, default=1, metavar="N", help="1 to 63 (%(default)s)")
     _add_json(parser)
     parser.set_defaults(run=_buffers)
 
@@ -113,10 +114,12 @@ def _add_spread(questions: argparse._SubParsersAction[Any]) -> None:
         questions, "spread", "a load on more structures than were measured",
         "The load of many structures from that of a few, each as loaded as before.", USAGE,
     )  # fmt: skip
-    parser.add_argument("--measured", type=_count, required=True, metavar="N", help="structures of the measurement")
+    parser.add_argument(
+        "--measured", type=_structures, required=True, metavar="N", help="structures of the measurement"
+    )
     parser.add_argument("--rate", type=_positive, required=True, metavar="N", help="round trips a second of each")
     parser.add_argument("--written", type=_positive, required=True, metavar="MB", help="MB a second to each data set")
-    parser.add_argument("--structures", type=_count, required=True, metavar="N", help="structures to predict")
+    parser.add_argument("--structures", type=_structures, required=True, metavar="N", help="structures to predict")
     parser.add_argument("--rate-max", type=_positive, default=0.0, metavar="N", help="what the facility can carry")
     _add_json(parser)
     parser.set_defaults(run=_spread)
@@ -134,6 +137,52 @@ def _size(text: str) -> int:
     if found is None:
         raise argparse.ArgumentTypeError(f"{text} is not a size such as 2048, 20K, 512M or 16T")
     return int(found[1]) * _UNITS[found[2]]
+
+
+def _storage(text: str) -> int:
+    if not (found := _size(text)):
+        raise argparse.ArgumentTypeError(f"{text} holds nothing")
+    return found
+
+
+def _length(text: str) -> int:
+    if (found := _size(text)) > _MESSAGE_BYTES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is too long: messages have at most 100M")
+    return found
+
+
+def _data_set_size(text: str) -> int:
+    from ostler.lab.sizing.shared_storage import DATA_SET_BYTES_MAX
+
+    if (found := _storage(text)) > DATA_SET_BYTES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is too large: a data set has at most 16T")
+    return found
+
+
+def _block(text: str) -> int:
+    from ostler.lab.sizing.shared_storage import BLOCK_BYTES
+
+    if (found := _size(text)) not in BLOCK_BYTES:
+        raise argparse.ArgumentTypeError(f"{text} is not a DSBLOCK: 8K, 16K, 32K and so on to 1M")
+    return found
+
+
+def _buffers_count(text: str) -> int:
+    from ostler.lab.sizing.shared_storage import BUFFERS_MAX
+
+    return _count_to(text, BUFFERS_MAX)
+
+
+def _structures(text: str) -> int:
+    from ostler.model.coupling.terms import STRUCTURES_MAX
+
+    return _count_to(text, STRUCTURES_MAX)
+
+
+def _count_to(text: str, most: int) -> int:
+    if not 1 <= (found := _count(text)) <= most:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to {most:,}")
+    return found
 
 
 def _rule(text: str) -> OffloadRule:
@@ -207,7 +256,9 @@ def run_load(arguments: argparse.Namespace) -> int:
         print(json.dumps({"runs": len(directories), "needs": [each.as_json() for each in needs]}, indent=2))
         return 0
     _show(needs)
-    print(f"From {len(directories)} run{'' if len(directories) == 1 else 's'}; noise {evidence.noise_percent:.0f} %.")
+    if directories:
+        runs = f"{len(directories)} run{'' if len(directories) == 1 else 's'}"
+        print(f"From {runs}; noise {evidence.noise_percent:.0f} %.")
     if evidence.is_quick:
         print("Some runs are quick ones: a few seconds of measuring. Run the full form before you buy anything.")
     return 0
@@ -236,15 +287,32 @@ def _answer(arguments: argparse.Namespace, found: Mapping[str, float], sentence:
 
 
 def _structure(arguments: argparse.Namespace) -> int:
-    from ostler.lab.sizing.shared_storage import DEFAULT_RULES, structure_capacity
+    from ostler.lab.sizing.shared_storage import CFLEVEL_OFFLOADING, DEFAULT_RULES, structure_capacity
 
+    if refusal := _structure_refusal(arguments):
+        print(f"ostler lab size structure: {refusal}", file=sys.stderr)
+        return USAGE
     rules = tuple(arguments.offload) or DEFAULT_RULES
     found = structure_capacity(arguments.size, arguments.message_bytes, arguments.cflevel, rules)
     sentence = f"{found.messages:,} messages"
     if found.offloaded:
-        sentence += f": {found.held_whole:,} in the structure, {found.offloaded:,} in data sets"
+        elsewhere = "data sets" if arguments.cflevel >= CFLEVEL_OFFLOADING else "Db2"
+        sentence += f": {found.held_whole:,} in the structure, {found.offloaded:,} in {elsewhere}"
     values = {"messages": found.messages, "held_whole": found.held_whole, "offloaded": found.offloaded}
     return _answer(arguments, values, sentence + ".")
+
+
+def _structure_refusal(arguments: argparse.Namespace) -> str:
+    """Return what does not fit together; empty if all does."""
+    from ostler.lab.sizing.shared_storage import CFLEVEL_LARGE, CFLEVEL_OFFLOADING, RULES_MAX, WHOLE_BYTES_MAX
+
+    if len(arguments.offload) > RULES_MAX:
+        return f"a structure has {RULES_MAX} offload rules, and {len(arguments.offload)} are given"
+    if arguments.offload and arguments.cflevel < CFLEVEL_OFFLOADING:
+        return f"--offload is for CFLEVEL(5): nothing is offloaded by rules with CFLEVEL({arguments.cflevel})"
+    if arguments.message_bytes > WHOLE_BYTES_MAX and arguments.cflevel < CFLEVEL_LARGE:
+        return f"messages of more than 63K need CFLEVEL(4) or (5): CFLEVEL({arguments.cflevel}) refuses them"
+    return ""
 
 
 def _data_set(arguments: argparse.Namespace) -> int:
@@ -260,7 +328,7 @@ def _buffers(arguments: argparse.Namespace) -> int:
     from ostler.lab.sizing.shared_storage import buffer_storage_bytes
 
     needed = buffer_storage_bytes(arguments.dsblock, arguments.dsbufs, arguments.structures)
-    return _answer(arguments, {"bytes": needed}, f"{needed / (1 << 20):,.0f} MB in each queue manager.")
+    return _answer(arguments, {"bytes": needed}, f"{_number(needed / (1 << 20))} MB in each queue manager.")
 
 
 def _spread(arguments: argparse.Namespace) -> int:

@@ -42,11 +42,13 @@ _NOUNS: Final = {
     "CHLAUTH": "CHLAUTH_REC",
     "COMMINFO": "COMM_INFO",
     "CFSTRUCT": "CF_STRUC",
+    "CFSTATUS": "CF_STRUC_STATUS",
     "STGCLASS": "STG_CLASS",
     "CMDSERV": "CMD_SERVER",
     "CHINIT": "CHANNEL_INIT",
     "CLUSQMGR": "CLUSTER_Q_MGR",
     "POLICY": "PROT_POLICY",
+    "GROUP": "QSG",
 }
 _SECRET: Final = sorted(
     {attribute.name for attribute in ATTRIBUTES if attribute.shown == Shown.MASKED}

@@ -9,8 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from ostler.command.admin.group_scope import GroupCommands
+from ostler.command.admin.sharing_control import SharingControl
 from ostler.command.status.channel_status import ChannelStatus as ChannelStatus
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
@@ -18,6 +20,9 @@ from ostler.model.attributes import ObjectType
 from ostler.model.authorities import words_of
 from ostler.model.pcf import Parameter
 from ostler.model.replication import GroupStatus
+
+if TYPE_CHECKING:
+    from ostler.command.group.catalogue import GroupCatalogue
 
 Answer = TypeVar("Answer")
 
@@ -142,6 +147,11 @@ class CommandContext(ABC):
         Applications that it wakes are notified.
         """
 
+    @property
+    def group(self) -> GroupCatalogue | None:
+        """Returns the definitions of the queue-sharing group; None when the queue manager is in none."""
+        return None
+
     def pause(self) -> None:
         """Gives others a turn, while a command waits for a task of the engine."""
         return
@@ -157,6 +167,15 @@ class CommandContext(ABC):
         """Returns when all changes made through this context are durable; at once unless it is pipelined."""
         return
 
+    def group_commands(self) -> GroupCommands | None:
+        """Returns the other members of the queue-sharing group, for CMDSCOPE; None: there is no group."""
+        return None
+
+    @property
+    def is_from_member(self) -> bool:
+        """Returns whether another member has sent the command here: its CMDSCOPE has been followed."""
+        return False
+
     @abstractmethod
     def start_listener(self, name: str) -> None:
         """Starts a listener that is defined and not running."""
@@ -166,8 +185,11 @@ class CommandContext(ABC):
         """Stops a running listener; accepted connections continue."""
 
     @abstractmethod
-    def start_channel(self, name: str) -> None:
-        """Starts a defined channel, or enables one that was stopped."""
+    def start_channel(self, name: str, disposition: str = "") -> None:
+        """Starts a defined channel, or enables one that was stopped.
+
+        `disposition`, here and below, is CHLDISP: PRIVATE, SHARED or FIXSHARED; empty: as it runs, or DEFCDISP.
+        """
 
     @abstractmethod
     def stop_channel(
@@ -177,6 +199,7 @@ class CommandContext(ABC):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None:
         """Stops the running instances of a channel, or those with one address or one partner queue manager.
 
@@ -187,11 +210,11 @@ class CommandContext(ABC):
         """Sends data to the partner of a channel and returns when it has come back (PING CHANNEL)."""
         raise _no_channels()
 
-    def reset_channel(self, name: str, sequence_number: int) -> None:
+    def reset_channel(self, name: str, sequence_number: int, disposition: str = "") -> None:
         """Sets the sequence number of the next message of a channel; a sending end also resets its partner's."""
         raise _no_channels()
 
-    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"", disposition: str = "") -> str:
         """Resolves in-doubt batches without the partner: `action` is COMMIT or BACKOUT.
 
         COMMIT with a `luwid` commits up to that batch and backs out later ones. Returns a warning, or an empty text.
@@ -224,6 +247,10 @@ class CommandContext(ABC):
 
     def replication_status(self) -> GroupStatus | None:
         """Returns the copies of the queue manager; None when it has none."""
+        return None
+
+    def sharing(self) -> SharingControl | None:
+        """Returns the part in a queue-sharing group; None when the queue manager is in none."""
         return None
 
     def log_extent_of(self, lsn: int) -> str:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from ostler.command.admin.clear import check_disposition
 from ostler.command.admin.context import CommandContext
+from ostler.command.admin.shared_move import move_shared
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import MoveMessages, begin_move
-from ostler.model import constants as mq
-from ostler.model.errors import MQError
 
 
-def move_messages(context: CommandContext, source: str, destination: str, must_be_empty: bool) -> None:
+def move_messages(
+    context: CommandContext, source: str, destination: str, must_be_empty: bool, disposition: str = ""
+) -> None:
     """Moves all messages of a local queue to another one; returns when that is durable. Raises MQError."""
+
+    def look(engine: Engine) -> bool:
+        check_disposition(engine, source, disposition)
+        check_disposition(engine, destination, "")
+        return engine.queues[source].is_shared or engine.queues[destination].is_shared
+
+    if context.query(look):
+        move_shared(context, source, destination, must_be_empty)
+        return
     begun: list[MoveMessages] = []
 
     def begin(engine: Engine) -> int:
-        for name in (source, destination):
-            if name not in engine.queues:
-                raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, name)
+        look(engine)
         begun.append(begin_move(engine, engine.queues[source], engine.queues[destination], must_be_empty))
         return 0
 

@@ -81,9 +81,17 @@ IGNORED: Final = "AMQ8698W"
 _EXITS: Final = ("SCYEXIT(", "MSGEXIT(", "SENDEXIT(", "RCVEXIT(", "MREXIT(")
 
 
-def ignored_values_text(kind: ObjectType, given: dict[str, Value]) -> str:
+_OF_GROUPS: Final = frozenset(("QSGDISP", "CFSTRUCT", "INDXTYPE", "DEFCDISP"))
+"""Attributes that have a meaning in a queue-sharing group only."""
+
+
+def ignored_values_text(kind: ObjectType, given: dict[str, Value], is_in_group: bool = False) -> str:
     """Returns a sentence on the values that are stored but ignored; empty if there are none."""
+    if is_in_group:
+        given = {name: value for name, value in given.items() if name not in _OF_GROUPS}
     found = ignored(kind, given)
+    if is_in_group and kind == ObjectType.CFSTRUCT:
+        found = [each for each in found if each != kind.value]  # structures do something in a group only
     if not found:
         return ""
     exits = [each for each in found if each.startswith(_EXITS)] if kind == ObjectType.CHANNEL else []
@@ -171,10 +179,10 @@ def define_object(
     With `replace` an existing object takes the default for every attribute that is not given; it keeps its type and
     its creation time. Without `force` a change that affects open handles is rejected.
     """
-    definition = _new_object(engine, kind, name, attributes, like)
+    definition = new_object(engine, kind, name, attributes, like)
     existing = engine.of_type(apply.table_type(definition)).get(name)
     if kind == ObjectType.TOPIC:
-        _check_topic_string_unused(engine, definition)
+        check_topic_string_unused(engine, definition)
     if existing is not None:
         if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
             raise MQError(
@@ -190,7 +198,7 @@ def define_object(
     return apply_definition(engine, definition, replace)
 
 
-def _new_object(
+def new_object(
     engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None
 ) -> Definition:
     """Returns a definition of the given attributes on top of those of the LIKE or default object."""
@@ -202,10 +210,10 @@ def _new_object(
 
 def merged_attributes(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value]) -> dict[str, Value]:
     """Returns all attributes that a new object would have. Raises MQError for attributes that contradict each other."""
-    return _new_object(engine, kind, name, attributes, None).attributes
+    return new_object(engine, kind, name, attributes, None).attributes
 
 
-def _check_topic_string_unused(engine: Engine, definition: Definition) -> None:
+def check_topic_string_unused(engine: Engine, definition: Definition) -> None:
     """Rejects a second topic object for a topic string: the topic could not tell which to follow."""
     wanted = definition.attributes.get("TOPICSTR")
     for other in engine.of_type(ObjectType.TOPIC).values():
@@ -261,6 +269,9 @@ def date_and_time(moment_ms: int) -> tuple[str, str]:
 def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], force: bool = True) -> int:
     """Alters an object and returns the LSN. Without `force` a change that affects open handles is rejected."""
     changes = values(kind, given)
+    if changes.get("GROUPUR") == mq.MQGUR_ENABLED and engine.sharing is None:
+        text = "GROUPUR(ENABLED) needs a queue-sharing group, and this queue manager is in none."
+        raise MQError(mq.MQRCCF_GROUPUR_CHECKS_FAILED, text)
     existing = existing_object(engine, storage_type(kind, changes), name)
     if not force:
         check_not_in_use(engine, existing, changes)

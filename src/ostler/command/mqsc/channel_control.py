@@ -29,6 +29,8 @@ _MESSAGES: Final = (*_SENDING, "RCVR", "RQSTR", "CLUSRCVR")
 _CONTROLLED: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
 # The channel types that are supported here.
 _RUN: Final = ("SDR", "SVR", "RCVR", "RQSTR", "SVRCONN")
+# CHLDISP. DEFAULT is DEFCDISP of the channel.
+_DISPOSITIONS: Final = ("DEFAULT", "PRIVATE", "SHARED", "FIXSHARED")
 _PING_BYTES: Final = 16
 _LUWID_DIGITS: Final = 16
 
@@ -69,17 +71,24 @@ def _ignoring_state(ignores: bool, action: Callable[[], None]) -> None:
             raise
 
 
+def _disposition(options: CommandOptions) -> str:
+    """Returns CHLDISP; empty if it is not given, or DEFAULT."""
+    word = options.choice("CHLDISP", *_DISPOSITIONS)
+    return "" if word == "DEFAULT" else word
+
+
 def start(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
     options = CommandOptions(statement)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
+    disposition = _disposition(options)
     options.finish()
-    return partial(_start, name, ignores)
+    return partial(_start, name, ignores, disposition)
 
 
-def _start(name: str, ignores: bool, context: CommandContext) -> Iterator[str]:
+def _start(name: str, ignores: bool, disposition: str, context: CommandContext) -> Iterator[str]:
     _check_supported(context, "START", name, _CONTROLLED)
-    _ignoring_state(ignores, partial(context.start_channel, name))
+    _ignoring_state(ignores, partial(context.start_channel, name, disposition))
     yield message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
 
 
@@ -98,19 +107,27 @@ def stop(statement: Statement) -> Action:
         raise MqscSyntaxError(
             statement.end, f"STATUS(STOPPED) applies to the whole channel; it does not go with {what}"
         )
+    disposition = _disposition(options)
     options.finish()
-    return partial(_stop, name, mode, status, address, manager, ignores)
+    return partial(_stop, name, mode, status, address, manager, ignores, disposition)
 
 
 def _stop(
-    name: str, mode: str, status: str, address: str, manager: str, ignores: bool, context: CommandContext
+    name: str,
+    mode: str,
+    status: str,
+    address: str,
+    manager: str,
+    ignores: bool,
+    disposition: str,
+    context: CommandContext,
 ) -> Iterator[str]:
     kind = _type_of(context, "STOP", name, _CONTROLLED)
 
     def stop_instances() -> None:
         if kind not in _RUN:
             raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-        context.stop_channel(name, mode, status, address, manager)
+        context.stop_channel(name, mode, status, address, manager, disposition)
 
     _ignoring_state(ignores, stop_instances)
     yield message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
@@ -120,6 +137,7 @@ def ping(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
     options = CommandOptions(statement)
     size = _number(options, "DATALEN", 16, 32_768)
+    _disposition(options)  # the partner is the same, whichever member runs the channel
     options.finish()
     return partial(_ping, name, size or _PING_BYTES)
 
@@ -134,13 +152,14 @@ def reset(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
     options = CommandOptions(statement)
     number = _number(options, "SEQNUM", 1, 999_999_999)
+    disposition = _disposition(options)
     options.finish()
-    return partial(_reset, name, number or 1)
+    return partial(_reset, name, number or 1, disposition)
 
 
-def _reset(name: str, number: int, context: CommandContext) -> Iterator[str]:
+def _reset(name: str, number: int, disposition: str, context: CommandContext) -> Iterator[str]:
     _check_supported(context, "RESET", name, _MESSAGES)
-    context.reset_channel(name, number)
+    context.reset_channel(name, number, disposition)
     yield message("AMQ8023I", f"{PRODUCT} channel reset.")
 
 
@@ -156,8 +175,9 @@ def resolve(statement: Statement) -> Action:
         raise MqscSyntaxError(statement.end, f"LUWID has {_LUWID_DIGITS} hexadecimal digits, as LSTLUWID of CHSTATUS")
     if luwid and action != "COMMIT":
         raise MqscSyntaxError(statement.end, "LUWID goes with ACTION(COMMIT): later batches are backed out")
+    disposition = _disposition(options)
     options.finish()
-    return partial(_resolve, name, action, luwid)
+    return partial(_resolve, name, action, luwid, disposition)
 
 
 def decode_luwid(digits: str) -> bytes | None:
@@ -167,9 +187,9 @@ def decode_luwid(digits: str) -> bytes | None:
     return bytes.fromhex(digits)
 
 
-def _resolve(name: str, action: str, luwid: bytes, context: CommandContext) -> Iterator[str]:
+def _resolve(name: str, action: str, luwid: bytes, disposition: str, context: CommandContext) -> Iterator[str]:
     _check_supported(context, "RESOLVE", name, _SENDING)
-    warning = context.resolve_channel(name, action, luwid)
+    warning = context.resolve_channel(name, action, luwid, disposition)
     yield message("AMQ8025I", f"{PRODUCT} channel resolved.")
     if warning:
         yield warning

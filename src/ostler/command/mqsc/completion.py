@@ -46,7 +46,7 @@ _MORE_OPTIONS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("SET", "AUTHREC"): ("AUTHADD(", "AUTHRMV(", "GROUP(", "OBJTYPE(", "PRINCIPAL(", "PROFILE("),
     ("DELETE", "AUTHREC"): ("GROUP(", "OBJTYPE(", "PRINCIPAL(", "PROFILE("),
     ("DISPLAY", "CHLAUTH"): ("MATCH(",),
-    ("MOVE", "QLOCAL"): ("TOQLOCAL(", "TYPE("),
+    ("MOVE", "QLOCAL"): ("QSGDISP(", "TOQLOCAL(", "TYPE("),
 }
 _OPTION_VALUES: Final[dict[str, tuple[str, ...]]] = {
     "IGNSTATE": _YES_NO,

@@ -7,9 +7,12 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from ostler.command.admin import objects as admin_objects
+from ostler.command.admin.clear import clear_queue
 from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.in_use import check_not_open
 from ostler.command.admin.permissions import authorize, authorize_define
+from ostler.command.admin.structures import CIRCULAR_LOGS, check_alteration, recovery_warning
+from ostler.command.group import changes as group_changes
 from ostler.command.mqsc.arguments import CommandOptions, find_attribute, given_attributes, object_name, value_of
 from ostler.command.mqsc.grammar import PRODUCT, Noun, message
 from ostler.command.mqsc.statements import Statement
@@ -87,25 +90,24 @@ def _define(
     exists = context.query(partial(_exists, table, name))
     model = like or admin_objects.default_object(kind, subtype_of(kind, given))
     authorize_define(context, table, name, exists and replace, model)
-
-    def change(engine: Engine) -> int:
-        return admin_objects.define_object(engine, kind, name, given, like, replace, force)
-
     try:
-        context.change(change)
+        group_changes.define(context, kind, name, given, like, replace, force)
     except MQError as error:
         if error.reason == mq.MQRC_OBJECT_ALREADY_EXISTS:
             what = f"{PRODUCT} {noun.label} {name} exists already. Use ALTER, or DEFINE with REPLACE."
             raise CommandRefused(noun.exists, what) from None
         raise unknown_object(error, like or name) from None
     yield message(noun.created, f"{PRODUCT} {noun.label} created.")
-    yield from _ignored_warning(kind, given)
+    yield from _warnings(context, kind, name, given)
 
 
-def _ignored_warning(kind: ObjectType, given: dict[str, Value]) -> Iterator[str]:
-    text = admin_objects.ignored_values_text(kind, given)
+def _warnings(context: CommandContext, kind: ObjectType, name: str, given: dict[str, Value]) -> Iterator[str]:
+    text = admin_objects.ignored_values_text(kind, given, context.group is not None)
     if text:
         yield message(admin_objects.IGNORED, text)
+    text = recovery_warning(context, kind, name, given)
+    if text:
+        yield message(CIRCULAR_LOGS, text)
 
 
 def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
@@ -134,16 +136,14 @@ def _alter(
     noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], force: bool, context: CommandContext
 ) -> Iterator[str]:
     authorize(context, "ALTER", admin_objects.storage_type(kind, given), name)
-
-    def change(engine: Engine) -> int:
-        return admin_objects.alter(engine, kind, name or engine.name, given, force)
-
+    if kind == ObjectType.CFSTRUCT:
+        check_alteration(context, name, given)
     try:
-        context.change(change)
+        group_changes.alter(context, kind, name, given, force)
     except MQError as error:
         raise unknown_object(error, name) from None
     yield message(noun.changed, f"{PRODUCT} {noun.label} changed.")
-    yield from _ignored_warning(kind, given)
+    yield from _warnings(context, kind, name, given)
 
 
 def delete(statement: Statement, noun: Noun) -> Action:
@@ -155,19 +155,28 @@ def delete(statement: Statement, noun: Noun) -> Action:
     if kind == ObjectType.CHANNEL and options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL") == "CLNTTBL":
         kind = ObjectType.CLNTCONN
     deletes_records = kind in _RECORD_TYPES and options.choice("AUTHREC", "YES", "NO") == "YES"
+    disposition = group_changes.WORDS[options.choice("QSGDISP", *group_changes.WORDS)]
     options.finish()
-    return partial(_delete, noun, kind, name, purge, ignores, deletes_records)
+    return partial(_delete, noun, kind, name, purge, ignores, deletes_records, disposition)
 
 
 def _delete(
-    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, deletes_records: bool, context: CommandContext
+    noun: Noun,
+    kind: ObjectType,
+    name: str,
+    purge: bool,
+    ignores: bool,
+    deletes_records: bool,
+    disposition: int,
+    context: CommandContext,
 ) -> Iterator[str]:
     authorize(context, "DELETE", kind, name)
     if is_running(kind, name, context):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
     check_not_in_doubt(kind, name, context)
     try:
-        context.change(partial(remove, kind, name, purge, deletes_records))
+        here = partial(remove, kind, name, purge, deletes_records)
+        group_changes.delete(context, kind, name, disposition, purge, here)
     except MQError as error:
         if not ignores or error.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:
             raise unknown_object(error, name) from None
@@ -218,18 +227,16 @@ def check_not_in_doubt(kind: ObjectType, name: str, context: CommandContext) -> 
 
 def clear(statement: Statement, noun: Noun) -> Action:
     name = object_name(statement, noun.types[0])
-    CommandOptions(statement).finish()
-    return partial(_clear, noun, name)
+    options = CommandOptions(statement)
+    disposition = options.choice("QSGDISP", "", "PRIVATE", "SHARED")
+    options.finish()
+    return partial(_clear, noun, name, disposition)
 
 
-def _clear(noun: Noun, name: str, context: CommandContext) -> Iterator[str]:
+def _clear(noun: Noun, name: str, disposition: str, context: CommandContext) -> Iterator[str]:
     authorize(context, "CLEAR", ObjectType.QLOCAL, name)
-
-    def change(engine: Engine) -> int:
-        return objects.clear(engine, name)
-
     try:
-        context.change(change)
+        clear_queue(context, name, disposition)
     except MQError as error:
         raise unknown_object(error, name) from None
     yield message("AMQ8022I", f"{PRODUCT} {noun.label} cleared.")

@@ -329,6 +329,15 @@ _STATUSES: Final[tuple[Noun, ...]] = (
         title="Publish and subscribe status.",
         heads=("QMNAME", "TYPE"),
     ),
+    Noun(
+        "CFSTATUS",
+        (),
+        (ObjectType.CFSTATUS,),
+        "coupling facility structure",
+        displayed="AMQ7537I",
+        title="Coupling facility structure status.",
+        heads=("CFSTATUS", "TYPE", "SMDS"),
+    ),
 )
 
 

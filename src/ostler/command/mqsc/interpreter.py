@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from enum import Enum
 from typing import Final
 
 from ostler.command.admin import command_events
@@ -17,16 +16,17 @@ from ostler.command.mqsc import (
     define_alter_delete,
     manager_control,
     queue_commands,
-    shared_data_sets,
     subscriptions,
     topics,
     usage,
 )
 from ostler.command.mqsc.arguments import unknown_word
 from ostler.command.mqsc.define_alter_delete import Action
-from ostler.command.mqsc.display import display, status, topic_status
+from ostler.command.mqsc.display import display, status, structure_status, topic_status
 from ostler.command.mqsc.grammar import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
-from ostler.command.mqsc.qsg_scope import apply_scope, split_scope
+from ostler.command.mqsc.outcome import CommandOutcome as CommandOutcome
+from ostler.command.mqsc.sharing import group, in_doubt, shared_data_sets, structure_control, structure_recovery
+from ostler.command.mqsc.sharing.qsg_scope import apply_scope, split_scope
 from ostler.command.mqsc.statements import Statement, parse
 from ostler.command.mqsc.tokens import MqscSyntaxError, Token
 from ostler.command.mqsc.unsupported import UNSUPPORTED_COMMANDS
@@ -36,12 +36,6 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 
 Handler = Callable[[Statement, Noun], Action]
-
-
-class CommandOutcome(Enum):
-    DONE = "done"
-    SYNTAX_ERROR = "syntax error"
-    FAILED = "valid, but failed"
 
 
 def _nouns(*words: str) -> dict[str, Noun]:
@@ -73,22 +67,28 @@ _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
     ObjectType.TPSTATUS: topic_status.topic_status,
     ObjectType.SBSTATUS: topic_status.subscription_status,
     ObjectType.PUBSUB: topic_status.pubsub_status,
+    ObjectType.CFSTATUS: structure_status.structure_status,
 }
 # Commands with a parser of their own, by verb and noun.
 _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **authrec.COMMANDS,
     **channel_auth.COMMANDS,
     **control.COMMANDS,
+    **group.COMMANDS,
     **channel_control.COMMANDS,
     **manager_control.COMMANDS,
     **subscriptions.COMMANDS,
     **queue_commands.COMMANDS,
     **topics.COMMANDS,
     **shared_data_sets.COMMANDS,
+    **structure_control.COMMANDS,
+    **structure_status.COMMANDS,
+    **structure_recovery.COMMANDS,
     **usage.COMMANDS,
+    **in_doubt.COMMANDS,
 }
 # Abbreviations of nouns that are not types of objects.
-_SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY"}
+_SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY", "THD": "THREAD", "IND": "INDOUBT"}
 # The message numbers of reasons for which a valid command fails.
 _NUMBERS: Final = {
     mq.MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
@@ -112,7 +112,7 @@ def parse_command(text: str) -> Action:
         problem = unknown_word(statement.verb, "is not a command", VERBS)
         raise MqscSyntaxError(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
     statement, scope = split_scope(statement, verb)
-    return apply_scope(_action(verb, statement), scope)
+    return apply_scope(_action(verb, statement), scope, text, run_action)
 
 
 def _action(verb: str, statement: Statement) -> Action:
@@ -164,6 +164,14 @@ def run_command(context: CommandContext, text: str, verify_only: bool = False) -
         return CommandOutcome.SYNTAX_ERROR
     if verify_only:
         return CommandOutcome.DONE
+    outcome = yield from run_action(context, action, text)
+    if outcome is CommandOutcome.DONE:
+        command_events.write_command_event(context, text)
+    return outcome
+
+
+def run_action(context: CommandContext, action: Action, text: str) -> Generator[str, None, CommandOutcome]:
+    """Runs an action. Yields the lines of the answer, and returns the outcome; writes no command event."""
     try:
         yield from action(context)
     except CommandRefused as refusal:
@@ -174,7 +182,6 @@ def run_command(context: CommandContext, text: str, verify_only: bool = False) -
     except MQError as error:
         yield message(_NUMBERS.get(error.reason, _OTHER_ERROR), _text(error))
         return CommandOutcome.FAILED
-    command_events.write_command_event(context, text)
     return CommandOutcome.DONE
 
 

@@ -40,18 +40,21 @@ def move(statement: Statement) -> Action:
     if len(words) > 1:
         raise MqscSyntaxError(words[1].end, "TOQLOCAL takes one queue")
     kind = options.choice("TYPE", "MOVE", "ADD")
+    disposition = options.choice("QSGDISP", "", "PRIVATE", "SHARED")
     options.finish()
-    return partial(_move, source, words[0].text, kind == "MOVE")
+    return partial(_move, source, words[0].text, kind == "MOVE", disposition)
 
 
-def _move(source: str, destination: str, must_be_empty: bool, context: CommandContext) -> Iterator[str]:
+def _move(
+    source: str, destination: str, must_be_empty: bool, disposition: str, context: CommandContext
+) -> Iterator[str]:
     authorize(context, "MOVE", ObjectType.QLOCAL, source)
     context.authorize(mq.MQOT_Q, destination, PUT)
 
     if source == destination and context.query(lambda engine: source in engine.queues):
         raise CommandRefused("AMQ8101E", "The source and the destination are the same queue.")
     try:
-        move_messages(context, source, destination, must_be_empty)
+        move_messages(context, source, destination, must_be_empty, disposition)
     except MQError as error:
         raise unknown_object(error, error.detail) from None
     yield message("AMQ8022I", f"Messages of {PRODUCT} queue {source} moved to {destination}.")

@@ -102,6 +102,9 @@ def parse(text: str) -> Statement:
     name: Token | None = None
     if at < len(words) and words[at].kind is TokenKind.OPEN:
         values, at = _bracket(words, at, len(text))
+        if len(values) > 1 and (verb.text, noun.text) == ("RECOVER", "CFSTRUCT"):
+            joined = ",".join([value.text for value in values])  # the one command that takes several names
+            values = [Token(TokenKind.QUOTED, joined, values[0].start, values[-1].end)]
         if len(values) > 1:
             raise MqscSyntaxError(values[1].end, "only one name is allowed in the brackets")
         name = values[0] if values else Token(TokenKind.QUOTED, "", words[at - 1].start, words[at - 1].start)

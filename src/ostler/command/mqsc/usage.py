@@ -9,12 +9,15 @@ from typing import Final
 from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize
+from ostler.command.admin.sharing_control import SharingControl
+from ostler.command.admin.structures import require_sharing
 from ostler.command.mqsc.arguments import CommandOptions
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import message
 from ostler.command.mqsc.statements import Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError
+from ostler.command.status.structure_rows import buffer_lines, usage_lines
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 
@@ -35,8 +38,11 @@ def usage(statement: Statement) -> Action:
 
 def _usage(page_set: str, about: str, context: CommandContext) -> Iterator[str]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    if about == "SMDS" or (about == "PAGESET" and page_set not in ("*", "0")):
-        raise not_found(page_set if about == "PAGESET" else about)
+    if about == "PAGESET" and page_set not in ("*", "0"):
+        raise not_found(page_set)
+    if about == "SMDS":
+        yield from _data_sets(require_sharing(context))
+        return
     status = context.manager_status()
     if about in ("PAGESET", "ALL") and page_set in ("*", "0"):
         queues, messages, file_bytes = context.query(_totals)
@@ -67,6 +73,18 @@ def _usage(page_set: str, about: str, context: CommandContext) -> Iterator[str]:
                 bracketed("LOGUTIL", str(status.log_utilization or 0)),
             ]
         )
+    control = context.sharing()
+    if about == "ALL" and control is not None:
+        yield from _data_sets(control)
+
+
+def _data_sets(control: SharingControl) -> Iterator[str]:
+    """Yields the tables of TYPE(SMDS), as CSQE280I and CSQE285I have them."""
+    usages = control.usage()
+    yield message("AMQ7539I", "SMDS usage ...")
+    yield from usage_lines(usages)
+    yield message("AMQ7560I", "SMDS buffer usage ...")
+    yield from buffer_lines(usages)
 
 
 def _totals(engine: Engine) -> tuple[int, int, int]:

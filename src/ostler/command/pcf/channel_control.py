@@ -21,6 +21,11 @@ _MESSAGES: Final = (*_SENDING, mq.MQCHT_RECEIVER, mq.MQCHT_REQUESTER, mq.MQCHT_C
 _CONTROLLED: Final = (*_MESSAGES, mq.MQCHT_SVRCONN, mq.MQCHT_MQTT, mq.MQCHT_AMQP)
 # The channel types that are supported here.
 _RUN: Final = (mq.MQCHT_SENDER, mq.MQCHT_SERVER, mq.MQCHT_RECEIVER, mq.MQCHT_REQUESTER, mq.MQCHT_SVRCONN)
+_DISPOSITIONS: Final = {
+    mq.MQCHLD_PRIVATE: "PRIVATE",
+    mq.MQCHLD_SHARED: "SHARED",
+    mq.MQCHLD_FIXSHARED: "FIXSHARED",
+}
 _PING_BYTES: Final = 64
 _PING_BYTES_MIN: Final = 16
 _PING_BYTES_MAX: Final = 32_768
@@ -57,8 +62,13 @@ def _supported_channel(context: CommandContext, request: PcfRequest, verb: str, 
     return name
 
 
+def _disposition(request: PcfRequest) -> str:
+    """Returns the word of CHLDISP; empty if it is not given."""
+    return _DISPOSITIONS.get(request.number(mq.MQIACH_CHANNEL_DISP, mq.MQCHLD_DEFAULT), "")
+
+
 def _start_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    context.start_channel(_supported_channel(context, request, "START", _CONTROLLED))
+    context.start_channel(_supported_channel(context, request, "START", _CONTROLLED), _disposition(request))
     yield []
 
 
@@ -74,7 +84,8 @@ def _stop_channel(context: CommandContext, request: PcfRequest) -> Iterator[Repl
         raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQIACH_CHANNEL_STATUS)
     if channel_type not in _RUN:
         raise PcfRefused(mq.MQRCCF_CHANNEL_NOT_ACTIVE)
-    context.stop_channel(name, mode, "STOPPED" if status == mq.MQCHS_STOPPED else "INACTIVE", address, manager)
+    word = "STOPPED" if status == mq.MQCHS_STOPPED else "INACTIVE"
+    context.stop_channel(name, mode, word, address, manager, _disposition(request))
     yield []
 
 
@@ -92,7 +103,7 @@ def _reset_channel(context: CommandContext, request: PcfRequest) -> Iterator[Rep
     sequence_number = request.number(mq.MQIACH_MSG_SEQUENCE_NUMBER, 1)
     if not 1 <= sequence_number <= _SEQUENCE_NUMBER_MAX:
         raise bad_parameter(mq.MQRCCF_MSG_SEQ_NUMBER_ERROR, mq.MQIACH_MSG_SEQUENCE_NUMBER)
-    context.reset_channel(name, sequence_number)
+    context.reset_channel(name, sequence_number, _disposition(request))
     yield []
 
 
@@ -105,7 +116,7 @@ def _resolve_channel(context: CommandContext, request: PcfRequest) -> Iterator[R
         raise bad_parameter(mq.MQRCCF_CFST_STRING_LENGTH_ERR, mq.MQCACH_LAST_LUWID)
     if luwid and action != "COMMIT":
         raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQCACH_LAST_LUWID)
-    context.resolve_channel(name, action, luwid)
+    context.resolve_channel(name, action, luwid, _disposition(request))
     yield []
 
 
@@ -122,8 +133,11 @@ def _stop_initiator(context: CommandContext, request: PcfRequest) -> Iterator[Re
 
 
 _CHANNEL: Final = text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH, required=True)
+_CHANNEL_DISP: Final = number(
+    "MQIACH_CHANNEL_DISP", "MQCHLD_DEFAULT", "MQCHLD_PRIVATE", "MQCHLD_SHARED", "MQCHLD_FIXSHARED"
+)
 COMMANDS: Final = (
-    PcfCommand("MQCMD_START_CHANNEL", _start_channel, (_CHANNEL,)),
+    PcfCommand("MQCMD_START_CHANNEL", _start_channel, (_CHANNEL, _CHANNEL_DISP)),
     PcfCommand(
         "MQCMD_STOP_CHANNEL",
         _stop_channel,
@@ -133,10 +147,11 @@ COMMANDS: Final = (
             text("MQCACH_CONNECTION_NAME", 264),
             text("MQCA_Q_MGR_NAME"),
             number("MQIACF_MODE", "MQMODE_QUIESCE", "MQMODE_FORCE", "MQMODE_TERMINATE"),
+            _CHANNEL_DISP,
         ),
     ),
-    PcfCommand("MQCMD_PING_CHANNEL", _ping_channel, (_CHANNEL, number("MQIACH_DATA_COUNT"))),
-    PcfCommand("MQCMD_RESET_CHANNEL", _reset_channel, (_CHANNEL, number("MQIACH_MSG_SEQUENCE_NUMBER"))),
+    PcfCommand("MQCMD_PING_CHANNEL", _ping_channel, (_CHANNEL, number("MQIACH_DATA_COUNT"), _CHANNEL_DISP)),
+    PcfCommand("MQCMD_RESET_CHANNEL", _reset_channel, (_CHANNEL, number("MQIACH_MSG_SEQUENCE_NUMBER"), _CHANNEL_DISP)),
     PcfCommand(
         "MQCMD_RESOLVE_CHANNEL",
         _resolve_channel,
@@ -144,6 +159,7 @@ COMMANDS: Final = (
             _CHANNEL,
             number("MQIACH_IN_DOUBT", "MQIDO_COMMIT", "MQIDO_BACKOUT", required=True),
             text("MQCACH_LAST_LUWID", 16),
+            _CHANNEL_DISP,
         ),
     ),
     PcfCommand("MQCMD_START_CHANNEL_INIT", _start_initiator, (text("MQCA_INITIATION_Q_NAME"),)),

@@ -236,13 +236,16 @@ class PcfRequest:
         item = self._found.get(parameter)
         return item.value if isinstance(item, ByteString) else None
 
-    def given(self, kind: ObjectType, subtype: str, is_new: bool) -> dict[str, Value]:
-        """Returns the checked attributes of an object. Refused for attributes that the type lacks."""
+    def given(self, kind: ObjectType, subtype: str, is_new: bool, is_in_group: bool = False) -> dict[str, Value]:
+        """Returns the checked attributes of an object. Refused for attributes that the type lacks.
+
+        Attributes that only z/OS has are taken in a queue-sharing group.
+        """
         fields = {field.number for field in self.command.fields}
         values: dict[str, Value] = {}
         for number, item in self._found.items():
             attribute = by_pcf(kind, number)
-            if attribute is not None and _may_give(attribute, subtype, is_new):
+            if attribute is not None and _may_give(attribute, subtype, is_new, is_in_group):
                 values[attribute.name] = value_of(attribute, item)
             elif number not in fields:
                 raise bad_parameter(PARAMETER_REASONS[type(item)], number)
@@ -291,8 +294,8 @@ class Selection:
         return is_always_shown if self.names is None else name in self.names
 
 
-def _may_give(attribute: Attribute, subtype: str, is_new: bool) -> bool:
-    if attribute.zos_only or not has(attribute, subtype):
+def _may_give(attribute: Attribute, subtype: str, is_new: bool, is_in_group: bool) -> bool:
+    if (attribute.zos_only and not is_in_group) or not has(attribute, subtype):
         return False
     return attribute.at_define if is_new else attribute.at_alter
 

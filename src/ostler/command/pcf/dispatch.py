@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from ostler.command.admin.context import NOT_AUTHORIZED, CommandContext, CommandRefused
@@ -18,10 +19,14 @@ from ostler.command.pcf import (
     channel_control,
     control,
     escape,
+    group,
     inquire,
     manager_control,
     objects,
+    qsg_scope,
     status,
+    structure_recovery,
+    structures,
     subscriptions,
     topics,
 )
@@ -38,6 +43,8 @@ _TABLES: Final = (
     inquire.COMMANDS,
     objects.COMMANDS,
     status.COMMANDS,
+    group.COMMANDS,
+    structures.COMMANDS,
     control.COMMANDS,
     channel_control.COMMANDS,
     authrec.COMMANDS,
@@ -45,6 +52,7 @@ _TABLES: Final = (
     subscriptions.COMMANDS,
     topics.COMMANDS,
     manager_control.COMMANDS,
+    structure_recovery.COMMANDS,
     escape.COMMANDS,
 )
 COMMANDS: Final[dict[int, PcfCommand]] = {command.number: command for table in _TABLES for command in table}
@@ -95,22 +103,39 @@ def _replies(
             raise PcfRefused(mq.MQRCCF_MD_FORMAT_ERROR)
         decoded = decode(message, ccsid, big_endian)
         head = replace(head, command=_answered_command(decoded))
-        found = False
-        for reply in run(context, decoded):
+        decoded, scope = qsg_scope.split_scope(decoded)
+        if scope:
+            yield from qsg_scope.run_scoped(context, head, decoded, scope, partial(_run_here, context, head))
+        else:
+            yield from _run_here(context, head, decoded)
+    except Exception as error:
+        yield _failure(head, error)
+
+
+def _run_here(context: CommandContext, head: Header, message: PcfMessage) -> Iterator[tuple[Header, Reply]]:
+    """Yields the replies of this queue manager, with that of a failure; at least one."""
+    found = False
+    try:
+        for reply in run(context, message):
             found = True
             yield head, reply
         if not found:
             yield head, []
-    except PcfRefused as refusal:
-        yield _failed(head, refusal.reason), refusal.details
-    except PcfError as error:
-        yield _failed(head, error.reason), []
-    except (MQError, CommandRefused) as error:
-        yield _failed(head, as_pcf_refusal(error).reason), []
-    except Exception:
-        # A bug in a handler must not end the command server.
-        detail = Integer(mq.MQIACF_ERROR_ID, mq.MQRCCF_COMMAND_FAILED)
-        yield _failed(head, mq.MQRC_UNEXPECTED_ERROR), [detail]
+    except Exception as error:
+        yield _failure(head, error)
+
+
+def _failure(head: Header, error: Exception) -> tuple[Header, Reply]:
+    """Returns the reply that reports why a command failed."""
+    if isinstance(error, PcfRefused):
+        return _failed(head, error.reason), error.details
+    if isinstance(error, PcfError):
+        return _failed(head, error.reason), []
+    if isinstance(error, (MQError, CommandRefused)):
+        return _failed(head, as_pcf_refusal(error).reason), []
+    # A bug in a handler must not end the command server.
+    detail = Integer(mq.MQIACF_ERROR_ID, mq.MQRCCF_COMMAND_FAILED)
+    return _failed(head, mq.MQRC_UNEXPECTED_ERROR), [detail]
 
 
 def run(context: CommandContext, message: PcfMessage) -> Iterator[Reply]:

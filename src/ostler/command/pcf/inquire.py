@@ -9,6 +9,8 @@ from typing import Final
 from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize, may_see
+from ostler.command.group.changes import check_disposition
+from ostler.command.group.displays import DISPLAYED, displayed_word, group_rows, is_displayed
 from ostler.command.mqsc.display.attribute_groups import group
 from ostler.command.mqsc.display.display import object_row
 from ostler.command.pcf.command import (
@@ -23,7 +25,7 @@ from ostler.command.pcf.command import (
     text,
 )
 from ostler.command.pcf.errors import PcfRefused
-from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
+from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, STORAGE_CLASSES, PcfKind
 from ostler.command.pcf.values import names_parameter, parameter_of
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
@@ -101,7 +103,11 @@ def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> It
         subtype = None
     elif subtype in (mq.MQQT_ALL, mq.MQCHT_ALL):
         subtype = None
+    disposition = displayed_word(request.number(mq.MQIA_QSG_DISP, mq.MQQSGD_LIVE))
+    check_disposition(context, DISPLAYED[disposition])
     selection = request.selected(constant(about.attributes), about.types)
+    if context.group is not None:
+        selection.extra.add("QSGDISP")
     keys = context.query(partial(_keys, kinds, pattern))
     if "*" not in pattern:
         authorize(context, "DISPLAY", keys[0][1] if keys else about.types[0], pattern)
@@ -116,6 +122,16 @@ def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> It
                 continue
             if not may_see(context, _authority_type(kind, row), str(row[about.name])):
                 continue
+            if not is_displayed(row, disposition):
+                continue
+            found = True
+            yield reply_row(kind, row, selection, about.heads)
+    for kind, row in group_rows(context, kinds, pattern, about.name, disposition):
+        if subtype is not None and _subtype_number(about, kind, row) != subtype:
+            continue
+        if request.condition is not None and not request.condition.accepts(kind, row):
+            continue
+        if may_see(context, _authority_type(kind, row), str(row[about.name])):
             found = True
             yield reply_row(kind, row, selection, about.heads)
     if not found:
@@ -228,9 +244,17 @@ def _type_field(about: PcfKind) -> tuple[PcfField, ...]:
     return (number(about.subtype.constant, *values),)
 
 
+def _disposition(about: PcfKind) -> tuple[PcfField, ...]:
+    """Returns the parameter for QSGDISP of types that have it."""
+    if find(about.types[0], "QSGDISP") is None or about is STORAGE_CLASSES:
+        return ()
+    words = [f"MQQSGD_{'Q_MGR' if word == 'QMGR' else word}" for word in DISPLAYED]
+    return (number("MQIA_QSG_DISP", *words),)
+
+
 def _commands() -> Iterator[PcfCommand]:
     for about in KINDS:
-        fields = (about.name_field, *_type_field(about), numbers(about.attributes))
+        fields = (about.name_field, *_type_field(about), numbers(about.attributes), *_disposition(about))
         if about is QUEUES:
             fields += (number("MQIACF_CLUSTER_INFO"), text("MQCA_CLUSTER_NAME"), text("MQCA_CLUSTER_NAMELIST"))
         yield PcfCommand(f"MQCMD_INQUIRE_{about.word}", partial(_inquire, about), fields, filtered=about.types)

@@ -21,6 +21,7 @@ from ostler.command.pcf.command import (
     text,
 )
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
+from ostler.command.pcf.objects import disposition_of
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
@@ -121,7 +122,7 @@ def _move(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQCACF_TO_Q_NAME)
     must_be_empty = request.number(mq.MQIACF_MOVE_TYPE, mq.MQIACF_MOVE_TYPE_MOVE) != mq.MQIACF_MOVE_TYPE_ADD
     try:
-        move_messages(context, source, destination, must_be_empty)
+        move_messages(context, source, destination, must_be_empty, disposition_of(request))
     except (MQError, CommandRefused) as error:
         raise as_pcf_refusal(error) from None
     yield []
@@ -195,6 +196,7 @@ COMMANDS: Final = (
             text("MQCACF_FROM_Q_NAME", NAME_LENGTH, required=True),
             text("MQCACF_TO_Q_NAME"),
             number("MQIACF_MOVE_TYPE", "MQIACF_MOVE_TYPE_MOVE", "MQIACF_MOVE_TYPE_ADD"),
+            number("MQIA_QSG_DISP", "MQQSGD_PRIVATE", "MQQSGD_SHARED"),
         ),
     ),
 )

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
 from ostler.command.admin import objects as admin_objects
+from ostler.command.admin.clear import clear_queue
 from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize, authorize_define, mqot
+from ostler.command.admin.structures import CIRCULAR_LOGS, check_alteration, recovery_warning
+from ostler.command.group import changes as group_changes
+from ostler.command.group.row_keys import object_key
 from ostler.command.mqsc.define_alter_delete import check_not_in_doubt, is_running, remove
 from ostler.command.pcf.command import NAME_LENGTH, PcfCommand, PcfField, PcfRequest, Reply, constant, number, text
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
-from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
+from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, STORAGE_CLASSES, PcfKind
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
-from ostler.model.attributes import ObjectType, Value, by_pcf, subtype_of, to_text, valid_name
+from ostler.model.attributes import ObjectType, Value, by_pcf, find, subtype_of, to_text, valid_name
 from ostler.model.errors import MQError
 
 _FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
@@ -58,9 +63,19 @@ def _authority_type(kind: ObjectType, subtype: dict[str, Value]) -> ObjectType:
     return ObjectType.CLNTCONN if subtype.get("CHLTYPE") == mq.MQCHT_CLNTCONN else kind
 
 
-def _change_objects(about: PcfKind, context: CommandContext, change: partial[int]) -> None:
+def _given(
+    context: CommandContext, request: PcfRequest, kind: ObjectType, subtype: str, is_new: bool
+) -> dict[str, Value]:
+    """Returns the attributes that a command gives. Without a group QSGDISP must be that of this queue manager."""
+    with _refusals(None):
+        group_changes.check_disposition(context, request.number(mq.MQIA_QSG_DISP, mq.MQQSGD_Q_MGR))
+    return request.given(kind, subtype, is_new, context.group is not None)
+
+
+@contextmanager
+def _refusals(about: PcfKind | None) -> Iterator[None]:
     try:
-        context.change(change)
+        yield
     except (MQError, CommandRefused) as error:
         raise as_pcf_refusal(error, about is CHANNELS) from None
 
@@ -71,7 +86,7 @@ def _change_objects(about: PcfKind, context: CommandContext, change: partial[int
 def _create(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     kind, word, subtype = _kind_of(about, request)
     name = _name(about, request, about.name_parameter)
-    given = {**request.given(kind, word, is_new=True), **subtype}
+    given = {**_given(context, request, kind, word, is_new=True), **subtype}
     yield from _define(about, context, request, kind, name, given, None)
 
 
@@ -79,7 +94,7 @@ def _copy(about: PcfKind, context: CommandContext, request: PcfRequest) -> Itera
     kind, word, subtype = _kind_of(about, request)
     name = _name(about, request, constant(about.copy_to))
     like = request.text(constant(about.copy_from))
-    given = {**request.given(kind, word, is_new=True), **subtype}
+    given = {**_given(context, request, kind, word, is_new=True), **subtype}
     yield from _define(about, context, request, kind, name, given, like)
 
 
@@ -98,19 +113,10 @@ def _define(
     exists = replace and context.query(partial(_exists, checked, name))
     model = like or admin_objects.default_object(kind, subtype_of(kind, given))
     authorize_define(context, checked, name, exists, model)
-    _change_objects(
-        about,
-        context,
-        partial(_define_object, kind=kind, name=name, given=given, like=like, replace=replace, force=force),
-    )
+    with _refusals(about):
+        group_changes.define(context, kind, name, given, like, replace, force)
     _warn(context, kind, name, given)
     yield []
-
-
-def _define_object(
-    engine: Engine, kind: ObjectType, name: str, given: dict[str, Value], like: str | None, replace: bool, force: bool
-) -> int:
-    return admin_objects.define_object(engine, kind, name, given, like, replace, force)
 
 
 def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
@@ -120,24 +126,29 @@ def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
 def _change(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     kind, word, subtype = _kind_of(about, request)
     name = request.text(about.name_parameter)
-    given = {**request.given(kind, word, is_new=False), **subtype}
+    given = {**_given(context, request, kind, word, is_new=False), **subtype}
     force = kind not in _FORCED or request.number(mq.MQIACF_FORCE) == mq.MQFC_YES
     authorize(context, "ALTER", _authority_type(kind, subtype), name)
-    _change_objects(about, context, partial(_alter_object, about=about, kind=kind, name=name, given=given, force=force))
+    if kind == ObjectType.CFSTRUCT:
+        check_alteration(context, name, given)
+    with _refusals(about):
+        context.query(partial(_check_type, about, kind, name, given))
+        group_changes.alter(context, kind, name, given, force)
     _warn(context, kind, name, given)
     yield []
 
 
 def _warn(context: CommandContext, kind: ObjectType, name: str, given: dict[str, Value]) -> None:
-    """Writes ignored values to the error log: programs take a warning in a reply for a failure."""
-    text = admin_objects.ignored_values_text(kind, given)
+    """Writes warnings to the error log: programs take a warning in a reply for a failure."""
+    text = admin_objects.ignored_values_text(kind, given, context.group is not None)
     if text:
         context.note(f"{admin_objects.IGNORED}: {kind.value} {name}: {text}".replace(" : ", ": "))
+    text = recovery_warning(context, kind, name, given)
+    if text:
+        context.note(f"{CIRCULAR_LOGS}: {text}")
 
 
-def _alter_object(
-    engine: Engine, about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], force: bool
-) -> int:
+def _check_type(about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], engine: Engine) -> None:
     if about is QUEUES:
         found = objects.queue_definition(engine, name)
         if found is not None and found.object_type != kind:
@@ -146,7 +157,6 @@ def _alter_object(
         channel = engine.of_type(_authority_type(kind, given)).get(name)
         if channel is not None and channel.attributes.get("CHLTYPE") != given.get("CHLTYPE"):
             raise MQError(mq.MQRCCF_WRONG_CHANNEL_TYPE, f"{name} is of another type.")
-    return admin_objects.alter(engine, kind, name, given, force)
 
 
 def _change_manager(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
@@ -167,7 +177,10 @@ def _alter_manager(given: dict[str, Value], engine: Engine) -> int:
 def _delete(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(about.name_parameter)
     kind = about.types[0]
-    if about is QUEUES:
+    disposition = request.number(mq.MQIA_QSG_DISP, mq.MQQSGD_Q_MGR)
+    if about is QUEUES and disposition == mq.MQQSGD_GROUP:
+        kind = _group_queue_to_delete(context, request, name)
+    elif about is QUEUES:
         kind = _queue_to_delete(context, request, name)
     elif about is CHANNELS:
         is_client = request.number(mq.MQIACH_CHANNEL_TABLE) == mq.MQCHTAB_CLNTCONN
@@ -182,7 +195,9 @@ def _delete(about: PcfKind, context: CommandContext, request: PcfRequest) -> Ite
     deletes_records = (
         mqot(kind) != mq.MQOT_Q_MGR and request.number(mq.MQIACF_REMOVE_AUTHREC, mq.MQRAR_YES) == mq.MQRAR_YES
     )
-    _change_objects(about, context, partial(remove, kind, name, purge, deletes_records))
+    with _refusals(about):
+        here = partial(remove, kind, name, purge, deletes_records)
+        group_changes.delete(context, kind, name, disposition, purge, here)
     yield []
 
 
@@ -197,9 +212,32 @@ def _queue_to_delete(context: CommandContext, request: PcfRequest, name: str) ->
     return found
 
 
+def _group_queue_to_delete(context: CommandContext, request: PcfRequest, name: str) -> ObjectType:
+    """Returns the type of a group object."""
+    group_changes.check_disposition(context, mq.MQQSGD_GROUP)
+    wanted = request.number(mq.MQIA_Q_TYPE, -1)
+    for word, kind in QUEUE_TYPES.items():
+        key = object_key(kind, name)
+        if wanted in (-1, constant(word)) and context.group is not None and context.group.read(key)[0] is not None:
+            return kind
+    raise bad_parameter(mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQCA_Q_NAME)
+
+
 def _queue_type(name: str, engine: Engine) -> ObjectType | None:
     found = objects.queue_definition(engine, name)
     return found.object_type if found is not None else None
+
+
+_CLEAR_PARAMETERS: Final = (
+    text("MQCA_Q_NAME", NAME_LENGTH, required=True),
+    number("MQIA_QSG_DISP", "MQQSGD_PRIVATE", "MQQSGD_SHARED"),
+)
+
+
+def disposition_of(request: PcfRequest) -> str:
+    """Returns QSGDISP of Clear Queue and Move Queue; empty if it is not given."""
+    words = {mq.MQQSGD_PRIVATE: "PRIVATE", mq.MQQSGD_SHARED: "SHARED"}
+    return words.get(request.number(mq.MQIA_QSG_DISP, mq.MQQSGD_ALL), "")
 
 
 def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
@@ -210,12 +248,11 @@ def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
     if kind != ObjectType.QLOCAL:
         raise PcfRefused(mq.MQRCCF_Q_WRONG_TYPE)
-    _change_objects(QUEUES, context, partial(_clear_queue, name))
+    try:
+        clear_queue(context, name, disposition_of(request))
+    except (MQError, CommandRefused) as error:
+        raise as_pcf_refusal(error, False) from None
     yield []
-
-
-def _clear_queue(name: str, engine: Engine) -> int:
-    return objects.clear(engine, name)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
@@ -230,6 +267,7 @@ def _commands() -> Iterator[PcfCommand]:
         subtype = _subtype(about)
         word = about.word
         forced = (_FORCE,) if about is QUEUES else ()
+        shared = _disposition(about)
         copying = (
             text(about.copy_from, about.name_length, required=True),
             text(about.copy_to, about.name_length, required=True),
@@ -237,18 +275,29 @@ def _commands() -> Iterator[PcfCommand]:
         yield PcfCommand(
             f"MQCMD_CREATE_{word}",
             partial(_create, about),
-            (about.name_field, *subtype, *about.made_with, _REPLACE, *forced),
+            (about.name_field, *subtype, *about.made_with, _REPLACE, *forced, *shared),
             about.types,
         )
         yield PcfCommand(
-            f"MQCMD_CHANGE_{word}", partial(_change, about), (about.name_field, *subtype, *forced), about.types
+            f"MQCMD_CHANGE_{word}", partial(_change, about), (about.name_field, *subtype, *forced, *shared), about.types
         )
         yield PcfCommand(
-            f"MQCMD_COPY_{word}", partial(_copy, about), (*copying, *subtype, _REPLACE, *forced), about.types
+            f"MQCMD_COPY_{word}", partial(_copy, about), (*copying, *subtype, _REPLACE, *forced, *shared), about.types
         )
-        yield PcfCommand(f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_delete_fields(about)))
+        yield PcfCommand(
+            f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_delete_fields(about), *shared)
+        )
     yield PcfCommand("MQCMD_CHANGE_Q_MGR", _change_manager, (_FORCE,), (ObjectType.QMGR,))
-    yield PcfCommand("MQCMD_CLEAR_Q", _clear, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),))
+    yield PcfCommand("MQCMD_CLEAR_Q", _clear, _CLEAR_PARAMETERS)
+
+
+def _disposition(about: PcfKind) -> tuple[PcfField, ...]:
+    """Returns the parameter for QSGDISP of types that have it."""
+    attribute = find(about.types[0], "QSGDISP")
+    if attribute is None or about is STORAGE_CLASSES:
+        return ()
+    words = [f"MQQSGD_{'Q_MGR' if word == 'QMGR' else word}" for word, _ in attribute.words]
+    return (number("MQIA_QSG_DISP", *words),)
 
 
 def _delete_fields(about: PcfKind) -> tuple[PcfField, ...]:

@@ -52,6 +52,12 @@ Row = Mapping[str, Value]
 _CHUNK_QUEUES: Final = 100
 _IDENTITY_BYTES: Final = 24
 _INSTANCES: Final = {mq.MQOT_CURRENT_CHANNEL: CURRENT, mq.MQOT_SAVED_CHANNEL: SAVED, mq.MQOT_SHORT_CHANNEL: SHORT}
+_CHANNEL_DISPOSITIONS: Final = {
+    mq.MQCHLD_ALL: "",
+    mq.MQCHLD_PRIVATE: "PRIVATE",
+    mq.MQCHLD_SHARED: "SHARED",
+    mq.MQCHLD_FIXSHARED: "FIXSHARED",
+}
 _NHA_TYPES: Final = {mq.MQNHATYPE_INSTANCE: INSTANCE, mq.MQNHATYPE_GROUP: GROUP, mq.MQNHATYPE_ALL: ALL}
 _GROUP_IDENTIFIERS: Final = {
     mq.MQIACF_NHA_INSTANCE_BACKLOG: mq.MQIACF_NHA_GROUP_BACKLOG,
@@ -175,10 +181,11 @@ def _channel_status(context: CommandContext, request: PcfRequest) -> Iterator[Re
         authorize(context, "DISPLAY", ObjectType.CHANNEL, pattern)
     selection = request.selected(mq.MQIACH_CHANNEL_INSTANCE_ATTRS, (ObjectType.CHSTATUS,))
     instance = _INSTANCES[request.number(mq.MQIACH_CHANNEL_INSTANCE_TYPE, mq.MQOT_CURRENT_CHANNEL)]
+    disposition = _CHANNEL_DISPOSITIONS[request.number(mq.MQIACH_CHANNEL_DISP, mq.MQCHLD_ALL)]
     manager, _ = context.query(_name_and_connections)
     found = False
     for status in in_display_order(context.channel_status()):
-        if not is_selected_instance(status, instance, pattern, address):
+        if not is_selected_instance(status, instance, pattern, address, disposition):
             continue
         row = channel_row(status, instance, manager)
         is_named = matches(str(row.get("XMITQ", "")), transmission)
@@ -283,7 +290,7 @@ def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationSt
             continue
         if about in (mq.MQIACF_CONN_INFO_CONN, mq.MQIACF_CONN_INFO_ALL):
             program = programs.get(connection.number, ApplicationStatus())
-            rows.append({**connection_row(connection, program), "CONN": identity})
+            rows.append({**connection_row(engine, connection, program), "CONN": identity})
         if about in (mq.MQIACF_CONN_INFO_HANDLE, mq.MQIACF_CONN_INFO_ALL):
             rows += [
                 {**open_object_row(connection, handle), "CONN": identity} for handle in connection.handles.values()
@@ -370,6 +377,7 @@ COMMANDS: Final = (
             number("MQIACH_CHANNEL_INSTANCE_TYPE", "MQOT_CURRENT_CHANNEL", "MQOT_SAVED_CHANNEL", "MQOT_SHORT_CHANNEL"),
             text("MQCACH_CONNECTION_NAME", 264),
             text("MQCACH_XMIT_Q_NAME"),
+            number("MQIACH_CHANNEL_DISP", "MQCHLD_ALL", "MQCHLD_PRIVATE", "MQCHLD_SHARED", "MQCHLD_FIXSHARED"),
         ),
         filtered=(ObjectType.CHSTATUS,),
     ),

@@ -48,6 +48,7 @@ class ChannelStatus:
     certificate_issuer: str = ""
     certificate_user: str = ""
     is_stopping: bool = False
+    disposition: str = ""  # CHLDISP: PRIVATE, SHARED, FIXSHARED; empty: in no queue-sharing group
     key_resets: int = 0
     key_reset_ms: int = 0
 
@@ -102,11 +103,15 @@ def always_shown(row: dict[str, Value]) -> list[str]:
     return [name for name in _ALWAYS if name != "RQMNAME" or row["CHLTYPE"] != "SVRCONN" or row.get(name)]
 
 
-def is_selected_instance(status: ChannelStatus, instance: str, pattern: str, address: str) -> bool:
+def is_selected_instance(
+    status: ChannelStatus, instance: str, pattern: str, address: str, disposition: str = ""
+) -> bool:
     """Returns whether a display of CURRENT, SAVED or SHORT instances selects this one. Names may be generic.
 
-    The address of a partner may be given without its port.
+    The address of a partner may be given without its port. `disposition` is CHLDISP; empty: any.
     """
+    if disposition not in ("", status.disposition or "PRIVATE"):
+        return False
     if status.instance != (SAVED if instance == SAVED else CURRENT) or not matches(status.name, pattern):
         return False
     return matches(status.connection_name, address) or status.connection_name.partition("(")[0] == address
@@ -213,6 +218,7 @@ def _current(status: ChannelStatus) -> dict[str, Value]:
         "SUBSTATE": status.substate if runs else "",
         "RVERSION": status.remote_version,
         "RPRODUCT": status.remote_product,
+        **({"CHLDISP": status.disposition} if status.disposition else {}),
     }
 
 

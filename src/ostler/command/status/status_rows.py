@@ -8,7 +8,7 @@ from typing import Final
 from ostler.command.admin.context import ApplicationStatus, ListenerStatus, ManagerStatus, ServiceStatus
 from ostler.command.admin.objects import date_and_time
 from ostler.command.status.replication_rows import manager_columns
-from ostler.engine.connection import Connection
+from ostler.engine.connection import Connection, generated_tag
 from ostler.engine.core import Engine
 from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.queue.queue import Queue
@@ -131,7 +131,7 @@ def _identity(connection: Connection) -> dict[str, Value]:
     return {"CONN": identity[32:], "EXTCONN": identity[:32]}
 
 
-def connection_row(connection: Connection, program: ApplicationStatus) -> dict[str, Value]:
+def connection_row(engine: Engine, connection: Connection, program: ApplicationStatus) -> dict[str, Value]:
     """Returns CONN TYPE(CONN)."""
     unit = connection.unit_of_work
     started_date, started_time = date_and_time(unit.started_ms if unit is not None else 0)
@@ -143,6 +143,7 @@ def connection_row(connection: Connection, program: ApplicationStatus) -> dict[s
         "TYPE": "CONN",
         **_program(connection, program),
         "CLIENTID": "",
+        "CONNTAG": _tag(engine, connection),
         "EXTURID": "XA_FORMATID[] XA_GTRID[] XA_BQUAL[]",
         "UOWLOG": "",
         "UOWLOGDA": "",
@@ -150,7 +151,15 @@ def connection_row(connection: Connection, program: ApplicationStatus) -> dict[s
         "UOWSTATE": state,
         "UOWSTDA": started_date,
         "UOWSTTI": started_time,
+        **({"URDISP": "GROUP" if connection.is_of_group else "QMGR"} if engine.sharing is not None else {}),
     }
+
+
+def _tag(engine: Engine, connection: Connection) -> str:
+    """Returns the tag that the application gave, or the one that the queue manager has generated."""
+    use = connection.tag
+    given = use.tag if use is not None else generated_tag(connection.connection_id, engine.padded_name)
+    return given.hex().upper()
 
 
 def open_object_row(connection: Connection, handle: Handle) -> dict[str, Value]:

@@ -72,7 +72,7 @@ class TopicRows:
             "TOPICSTR": topic,
             "ADMIN": node.definition.name if node.definition is not None else "",
             "PUBCOUNT": node.publishers,
-            "RETAINED": "YES" if node.retained is not None and _has_retained(engine, node) else "NO",
+            "RETAINED": "YES" if retained.has_publication(engine, node) else "NO",
             "SUBCOUNT": len(subscriptions) if subscriptions is not None else 0,
         }
 
@@ -157,11 +157,6 @@ def _publisher_row(connection: Connection, topic: str, published: int, published
         "MCASTREL": _NO_RELIABILITY,
         "NUMPUBS": published,
     }
-
-
-def _has_retained(engine: Engine, node: TopicNode) -> bool:
-    expiry_ms = retained.expiry_at(engine, node)
-    return expiry_ms == 0 or expiry_ms > engine.now_ms
 
 
 def _inherited(settings: TopicSettings, node: TopicNode) -> dict[str, Value]:

@@ -106,7 +106,7 @@ def test_how_much_room_there_is(operator: Operator, program: Program) -> None:
     assert f"MSGS({held + 1})" in " ".join(lines)
     assert "LOGPRIM(3)" in " ".join(operator.says("dis usage type(dataset)"))
     assert operator.fails("dis usage psid(7)").startswith("AMQ8147E: ")
-    assert operator.fails("dis usage type(smds)").startswith("AMQ8147E: ")
+    assert "MQRCCF_Q_MGR_NOT_IN_QSG (3212)" in operator.fails("dis usage type(smds)")
 
 
 def test_applications(operator: Operator, target: LocalCommandContext, program: Program) -> None:

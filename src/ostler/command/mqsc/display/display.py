@@ -12,6 +12,8 @@ from typing import Final
 from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import live_value, matches
 from ostler.command.admin.permissions import mqot
+from ostler.command.group.changes import check_disposition
+from ostler.command.group.displays import DISPLAYED, group_rows, is_displayed, refresh_shared
 from ostler.command.mqsc.arguments import CommandOptions, find_attribute, value_of
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.display.attribute_groups import group, group_words, may_be_generic, selecting_attribute
@@ -23,6 +25,7 @@ from ostler.command.mqsc.statements import Argument, Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.engine.inquire import identifier
+from ostler.model import constants as mq
 from ostler.model.attributes import (
     Attribute,
     ObjectType,
@@ -153,13 +156,20 @@ def _attribute(kinds: tuple[ObjectType, ...], name: str) -> Attribute:
 
 
 def display(statement: Statement, noun: Noun) -> Action:
-    request = parse_display_request(statement, noun, CommandOptions(statement))
-    return partial(_display, request)
+    options = CommandOptions(statement)
+    disposition = "LIVE"
+    given = statement.argument("QSGDISP")
+    if given is not None and given.values is not None:
+        disposition = options.choice("QSGDISP", *DISPLAYED)
+    request = parse_display_request(statement, noun, options)
+    return partial(_display, request, disposition)
 
 
-def _display(request: DisplayRequest, context: CommandContext) -> Iterator[str]:
+def _display(request: DisplayRequest, disposition: str, context: CommandContext) -> Iterator[str]:
     """Yields objects in chunks, so that a long display holds the engine's lock briefly and needs little memory."""
+    check_disposition(context, DISPLAYED[disposition])
     names = context.query(partial(_names, request))
+    refresh_shared(context, names)
     if not request.is_generic:
         for kind, one in names:
             context.authorize(mqot(kind), one[0], DSP)
@@ -167,6 +177,11 @@ def _display(request: DisplayRequest, context: CommandContext) -> Iterator[str]:
     found = False
     while chunk := list(islice(keys, _CHUNK_OBJECTS)):
         for kind, row in context.query(partial(_rows, request, chunk)):
+            if is_displayed(row, disposition):
+                found = True
+                yield from display_lines(request, kind, row)
+    for kind, row in group_rows(context, request.noun.types, request.pattern, request.noun.name_attribute, disposition):
+        if is_selected(request, kind, row) and context.is_authorized(mqot(kind), request.pattern, DSP):
             found = True
             yield from display_lines(request, kind, row)
     if not found:
@@ -226,9 +241,13 @@ def object_row(engine: Engine, definition: Definition, name_attribute: str) -> R
                 row[name] = live
     elif kind == ObjectType.QMGR:
         row["QMID"] = identifier(definition)
+        if engine.sharing is not None:
+            row["QSGNAME"] = engine.sharing.group
     elif kind == ObjectType.NAMELIST:
         names = row.get("NAMES", ())
         row["NAMCOUNT"] = len(names) if isinstance(names, tuple) else 0
+    if engine.sharing is not None and find(kind, "QSGDISP") is not None:
+        row.setdefault("QSGDISP", mq.MQQSGD_Q_MGR)
     return row
 
 

@@ -44,6 +44,8 @@ from ostler.model.attributes import ObjectType
 
 _CHUNK_QUEUES = 100
 
+_ALL = "ALL"
+
 
 def queue_status(statement: Statement, noun: Noun) -> Action:
     options = CommandOptions(statement)
@@ -163,7 +165,12 @@ def channel_status(statement: Statement, noun: Noun) -> Action:
     if len(given) > 1:
         raise MqscSyntaxError(statement.end, f"{given[0]} and {given[1]} exclude each other")
     instance = given[0] if given else CURRENT
-    return partial(_channel_status, parse_display_request(statement, noun, options, False), address or "*", instance)
+    disposition = ""
+    if _has_value(statement, "CHLDISP"):
+        word = options.choice("CHLDISP", _ALL, "PRIVATE", "SHARED", "FIXSHARED")
+        disposition = "" if word == _ALL else word
+    request = parse_display_request(statement, noun, options, False)
+    return partial(_channel_status, request, address or "*", instance, disposition)
 
 
 def _has_value(statement: Statement, keyword: str) -> bool:
@@ -171,11 +178,13 @@ def _has_value(statement: Statement, keyword: str) -> bool:
     return argument is not None and argument.values is not None
 
 
-def _channel_status(request: DisplayRequest, address: str, instance: str, context: CommandContext) -> Iterator[str]:
+def _channel_status(
+    request: DisplayRequest, address: str, instance: str, disposition: str, context: CommandContext
+) -> Iterator[str]:
     manager = context.query(_name)
     found = False
     for status in in_display_order(context.channel_status()):
-        if not is_selected_instance(status, instance, request.pattern, address):
+        if not is_selected_instance(status, instance, request.pattern, address, disposition):
             continue
         row = channel_row(status, instance, manager)
         if may_see(context, ObjectType.CHSTATUS, status.name) and is_selected(request, ObjectType.CHSTATUS, row):
@@ -256,7 +265,7 @@ def _connection_rows(pattern: str, about: str, programs: dict[int, ApplicationSt
         if not matches(identity[32:], pattern) and not matches(identity, pattern):
             continue
         if about != "HANDLE":
-            rows.append(connection_row(connection, programs.get(connection.number, ApplicationStatus())))
+            rows.append(connection_row(engine, connection, programs.get(connection.number, ApplicationStatus())))
         if about != "CONN":
             rows += [open_object_row(connection, handle) for handle in connection.handles.values()]
     return rows

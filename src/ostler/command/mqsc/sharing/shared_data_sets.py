@@ -13,6 +13,7 @@ from typing import Final
 from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize
+from ostler.command.admin.structures import change_data_sets, data_set_options, has_data_sets, structures
 from ostler.command.mqsc.arguments import CommandOptions, given_attributes
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.display.display import DisplayRequest, Row, display_lines, is_selected, parse_display_request
@@ -23,6 +24,7 @@ from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, check, require, valid_name
+from ostler.model.coupling.status_rows import DataSetOptions
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
 
@@ -42,16 +44,18 @@ def _key(structure: str, manager: str) -> str:
     return f"{structure}/{manager}"
 
 
-def _manager(statement: Statement) -> Token:
-    word = statement.name
+def named_manager(statement: Statement) -> Token:
+    """Returns the queue manager of a command, or an asterisk. Raises MqscSyntaxError."""
+    word, noun = statement.name, statement.noun.text
     if word is None:
-        raise MqscSyntaxError(statement.noun.end, "SMDS needs the name of a queue manager in brackets, or (*)")
+        raise MqscSyntaxError(statement.noun.end, f"{noun} needs the name of a queue manager in brackets, or (*)")
     if word.text != "*" and not valid_name(word.text):
-        raise MqscSyntaxError(word.end, "SMDS takes the name of a queue manager, or (*)")
+        raise MqscSyntaxError(word.end, f"{noun} takes the name of a queue manager, or (*)")
     return word
 
 
-def _structure(statement: Statement, options: CommandOptions) -> str:
+def named_structure(statement: Statement, options: CommandOptions) -> str:
+    """Returns CFSTRUCT of a command. Raises MqscSyntaxError."""
     argument = statement.argument("CFSTRUCT")
     name = options.text("CFSTRUCT")
     if argument is None or not name:
@@ -64,17 +68,25 @@ def _structure(statement: Statement, options: CommandOptions) -> str:
 
 
 def alter(statement: Statement) -> Action:
-    manager = _manager(statement).text
+    manager = named_manager(statement).text
     options = CommandOptions(statement)
-    structure = _structure(statement, options)
+    structure = named_structure(statement, options)
     given = given_attributes(_KIND, options.rest, "")
     return partial(_alter, structure, manager, given)
 
 
 def _alter(structure: str, manager: str, given: dict[str, Value], context: CommandContext) -> Iterator[str]:
     authorize(context, "ALTER", _KIND, structure)
-    context.change(partial(_change, structure, manager, given))
+    if context.sharing() is None:
+        alter_definitions(context, structure, manager, given)
+    else:
+        change_data_sets(context, structure, manager, given)
     yield message("AMQ8899I", f"{PRODUCT} shared message data set changed.")
+
+
+def alter_definitions(context: CommandContext, structure: str, manager: str, given: dict[str, Value]) -> None:
+    """Alters definitions of data sets at a queue manager that is in no group. Raises MQError and CommandRefused."""
+    context.change(partial(_change, structure, manager, given))
 
 
 def _change(structure: str, manager: str, given: dict[str, Value], engine: Engine) -> int:
@@ -99,9 +111,9 @@ def _managers(engine: Engine, structure: str) -> list[str]:
 
 
 def display(statement: Statement) -> Action:
-    word = _manager(statement)
+    word = named_manager(statement)
     options = CommandOptions(statement)
-    structure = _structure(statement, options)
+    structure = named_structure(statement, options)
     request = parse_display_request(
         replace(statement, name=Token(TokenKind.WORD, "*", word.start, word.end)), _NOUN, options
     )
@@ -113,12 +125,32 @@ def display(statement: Statement) -> Action:
 def _display(request: DisplayRequest, manager: str, structure: str, context: CommandContext) -> Iterator[str]:
     authorize(context, "DISPLAY", _KIND, structure)
     found = False
-    for row in context.query(partial(_rows, manager, structure)):
+    for row in option_rows(context, manager, structure):
         if is_selected(request, _KIND, row):
             found = True
             yield from display_lines(request, _KIND, row)
     if not found:
         raise not_found(manager if manager != "*" else structure)
+
+
+def option_rows(context: CommandContext, manager: str, structure: str) -> list[Row]:
+    """Returns the rows of SMDS: in a group as the repository has them, else as they are defined here."""
+    if context.sharing() is None:
+        return context.query(partial(_rows, manager, structure))
+    rows: list[Row] = []
+    for name, definition in structures(context, structure).items():
+        if has_data_sets(definition):
+            rows += [_options_row(each) for each in data_set_options(context, name, manager)]
+    return rows
+
+
+def _options_row(options: DataSetOptions) -> Row:
+    return {
+        "SMDS": options.owner,
+        "CFSTRUCT": options.structure,
+        "DSBUFS": options.buffers or "DEFAULT",
+        "DSEXPAND": options.expand,
+    }
 
 
 def _rows(manager: str, structure: str, engine: Engine) -> list[Row]:

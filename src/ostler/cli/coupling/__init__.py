@@ -1,0 +1,1 @@
+"""Commands on coupling facilities: strcf, endcf, dspcf."""

@@ -1,0 +1,1 @@
+"""MQSC of queue-sharing groups: scope, structures, data sets, units in doubt."""
