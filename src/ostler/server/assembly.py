@@ -17,6 +17,9 @@ from ostler.command.admin.context import (
 )
 from ostler.engine import syncpoint
 from ostler.engine.outcomes import UnitOutcome
+from ostler.engine.shared.connection_tags import TagLock, take_tag
+from ostler.engine.shared.in_doubt import has_group_units, is_group_name
+from ostler.engine.unit_of_work import PREPARED
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
@@ -25,10 +28,12 @@ from ostler.server.admin.actions import Action
 from ostler.server.admin.command_context import ServerCommandContext, UserCommandContext
 from ostler.server.admin.command_server import CommandServer
 from ostler.server.admin.executor import CommandExecutor
+from ostler.server.admin.group_commands import GroupCommandServer
 from ostler.server.admin.mqsc_action import run_mqsc
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.commands import ChannelCommands
 from ostler.server.channels.initiator import ChannelInitiator
+from ostler.server.channels.intra_group import IntraGroupService
 from ostler.server.channels.limits import ChannelCounts
 from ostler.server.channels.service import ChannelService
 from ostler.server.channels.settings import (
@@ -42,8 +47,9 @@ from ostler.server.channels.settings import (
     tls_requirements,
 )
 from ostler.server.channels.settings import text_of as text_attribute
+from ostler.server.coupling.group_service import GroupService
 from ostler.server.net.accept import Acceptor
-from ostler.server.net.conversation import PendingDisconnect, ServerConversation, completion_code
+from ostler.server.net.conversation import PendingDisconnect, ServerConversation, TagReply, completion_code
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_status import host_of, link_status
 from ostler.server.net.listeners import ListenerRefused, ListenerSocket, open_listener
@@ -107,6 +113,14 @@ class Server(ReactorHandler):
         self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
         self.commands = CommandServer(manager, self.context_for)
         manager.statistics_writer.channels.links = self.reactor.links.values
+        section = manager.settings.sharing
+        self.sharing = GroupService(manager, self.reactor, section, self._terminate) if section is not None else None
+        self._group_commands: GroupCommandServer | None = None
+        self.intra_group: IntraGroupService | None = None
+        if self.sharing is not None:
+            sharing = self.sharing.member.sharing
+            self._group_commands = GroupCommandServer(manager, sharing, self._context_for_member)
+            self.intra_group = IntraGroupService(manager, self.reactor, self.channels.connect_as)
         self._listeners: dict[str, ListenerSocket] = {}
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
@@ -135,6 +149,8 @@ class Server(ReactorHandler):
         self._listen(ListenerSocket("", own, str(socket_path(self.manager.directory)), 0, 0, is_local=True))
         self.manager.on_stopping.append(self._stop)
         self._thread.start()
+        if self.sharing is not None:
+            self.sharing.begin()
         with self.manager.turn:
             definitions = list(self.manager.engine.of_type(ObjectType.LISTENER).values())
         for definition in definitions if with_listeners else ():
@@ -146,11 +162,15 @@ class Server(ReactorHandler):
         if with_listeners:
             if self.manager.engine.manager.attributes.get("SCMDSERV", _CONTROL_QMGR) == _CONTROL_QMGR:
                 self.commands.start()
+            if self._group_commands is not None:
+                self._group_commands.start()
             self.services.start_all(self._service_definitions())
             self.reactor.post(self._begin_channels)
 
     def _begin_channels(self) -> None:
         self.channels.begin()
+        if self.intra_group is not None:
+            self.intra_group.begin()
         if self.manager.engine.manager.attributes.get("SCHINIT", _CONTROL_QMGR) == _CONTROL_QMGR:
             self.initiator.begin()
 
@@ -184,15 +204,31 @@ class Server(ReactorHandler):
         if mode != "preemptive":
             self.services.stop_all(self._service_definitions(), self.manager.end_seconds_left)
         self.commands.stop()
+        if self._group_commands is not None:
+            self._group_commands.stop()
         self.manager.end(mode, wait_seconds)
+
+    def _terminate(self, cause: str) -> None:
+        """Begin the end of a queue manager that must not go on. In a turn of the reactor."""
+        ends_process = self.manager.on_termination
+        if ends_process is not None:
+            ends_process(cause)
+        else:
+            self.manager.machine.thread(partial(self.end, "immediate"), "ostler-end").start()
 
     def _end_channels(self) -> None:
         self.initiator.stop()
+        self._stop_intra_group()
         self.channels.end(False)
 
     def _break_channels(self) -> None:
         self.initiator.stop()
+        self._stop_intra_group()
         self.channels.end(True)
+
+    def _stop_intra_group(self) -> None:
+        if self.intra_group is not None:
+            self.intra_group.stop()
 
     def _notify_quiescing(self) -> None:
         text = f"Queue manager {self.manager.name} is ending."
@@ -203,6 +239,8 @@ class Server(ReactorHandler):
     def _stop(self) -> None:
         """Send a farewell on all links and close all sockets, when no verb succeeds any more."""
         self._is_ending = True
+        if self.sharing is not None and self.manager.end_mode != "preemptive":
+            self.sharing.leave()
         sent = self.manager.machine.event()
         self.reactor.post(partial(self._send_farewells, sent))
         sent.wait(_FAREWELL_SECONDS)
@@ -225,6 +263,8 @@ class Server(ReactorHandler):
         self.reactor.stop()
         self._thread.join()
         self.reactor.close_all()
+        if self.sharing is not None:
+            self.sharing.close()
         self.channels.close()
         self.admission.close()
         for listener in self._by_fd.values():  # in case the reactor's thread has failed
@@ -252,6 +292,8 @@ class Server(ReactorHandler):
             raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no listener {name}.")
         if name in self._listeners:
             raise ListenerRefused(f"Listener {name} is running already.")
+        if definition.attributes.get("INDISP") == mq.MQINBD_GROUP and self.sharing is None:
+            raise ListenerRefused(f"Listener {name} has INDISP(GROUP), and this queue manager is in no group.")
         copies = self.manager.settings.replication
         own_address = copies.listener_address if copies is not None else ""
         listener = open_listener(definition, self.manager.machine.listen, own_address)
@@ -296,10 +338,10 @@ class Server(ReactorHandler):
 
     # -- channels ------------------------------------------------------------------------------------------------------
 
-    def start_channel(self, name: str) -> None:
+    def start_channel(self, name: str, disposition: str = "") -> None:
         """START CHANNEL: run a message channel; let clients use a stopped server-connection channel again."""
         if self._is_message_channel(name):
-            self.channel_commands.start(name)
+            self.channel_commands.start(name, disposition)
             return
         self._channel(name)
         self._stopped_channels.discard(name)
@@ -316,10 +358,11 @@ class Server(ReactorHandler):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None:
         """STOP CHANNEL: end the running instances of a channel, or those from one address."""
         if self._is_message_channel(name):
-            self.channel_commands.stop(name, mode, status, connection_name, queue_manager)
+            self.channel_commands.stop(name, mode, status, connection_name, queue_manager, disposition)
             return
         self._channel(name)
         if status == "STOPPED" and not connection_name:
@@ -356,11 +399,11 @@ class Server(ReactorHandler):
     def ping_channel(self, name: str, data_bytes: int) -> None:
         self.channel_commands.ping(name, data_bytes)
 
-    def reset_channel(self, name: str, sequence_number: int) -> None:
-        self.channel_commands.reset(name, sequence_number)
+    def reset_channel(self, name: str, sequence_number: int, disposition: str = "") -> None:
+        self.channel_commands.reset(name, sequence_number, disposition)
 
-    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
-        return self.channel_commands.resolve(name, action, luwid)
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"", disposition: str = "") -> str:
+        return self.channel_commands.resolve(name, action, luwid, disposition)
 
     def is_admission_pending(self, link: ServerLink) -> bool:
         """Return True while a peer on the link waits for admission."""
@@ -394,6 +437,10 @@ class Server(ReactorHandler):
     def context_for(self, user: str, origin: int) -> CommandContext:
         """Return the context of a user's commands, with that user's authorities. `origin` is an MQEVO number."""
         return UserCommandContext(self, user, origin)
+
+    def _context_for_member(self, user: str, origin: int) -> CommandContext:
+        """Return the context of a command that another member of the queue-sharing group has sent."""
+        return UserCommandContext(self, user, origin, is_from_member=True)
 
     def stop_connection(self, number: int) -> bool:
         """STOP CONN: break a connection. Returns False when there is none of that number."""
@@ -469,6 +516,9 @@ class Server(ReactorHandler):
         link.channel_user = text_attribute(channel, "MCAUSER")
         if link.tls is not None:
             agreed.key_reset_bytes = key_reset_bytes(self.manager.engine.manager)
+        if self.manager.settings.replication is not None:
+            agreed.log_identity = self.manager.log.writer.identity()
+            agreed.life = self.manager.log.writer.epoch()
         self._instances.add(agreed.channel, link)
         return agreed
 
@@ -493,7 +543,8 @@ class Server(ReactorHandler):
     def on_connect(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         manager = self.manager
         wanted = asked.queue_manager
-        if wanted and not wanted.startswith("*") and wanted != manager.name:
+        is_here = wanted in ("", manager.name) or wanted.startswith("*") or is_group_name(manager.engine, wanted)
+        if not is_here:
             raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
         self.check_accepts_connections(link)
         self.admission.handle_connect(link, number, request, asked)
@@ -515,6 +566,8 @@ class Server(ReactorHandler):
         manager = self.manager
         connection = manager.admit(user, asked.application, asked.application_type, asked.options)
         connection.is_privileged = is_privileged
+        engine = manager.engine
+        connection.is_of_group = is_group_name(engine, asked.queue_manager) and has_group_units(engine)
         if not is_privileged and len(user.encode()) > _IDENTITY_BYTES:
             # A name cut to 12 bytes may be that of another user, with whose authority commands would run.
             connection.identity_context = b" " * _IDENTITY_BYTES + connection.identity_context[_IDENTITY_BYTES:]
@@ -522,6 +575,14 @@ class Server(ReactorHandler):
         link.admit()
         connection.owner = conversation
         link.conversations[number] = conversation
+        task: TagLock | None = None
+        if asked.tag:
+            process = int(link.process_id) if link.is_local else 0
+            try:
+                task = take_tag(manager.engine, connection, asked.tag, asked.options, process)
+            except MQError:
+                self._refuse_connection(conversation)
+                raise
         reply = ConnectReply()
         reply.connection_id = connection.connection_id
         reply.queue_manager = manager.name
@@ -529,7 +590,17 @@ class Server(ReactorHandler):
         reply.message_bytes_max = min(manager.engine.message_bytes_max, link.message_bytes_max)
         reply.handles_max = manager.engine.handles_max
         reply.user = user
-        link.send(frame(CONNECT | REPLY, number, request, bytes(8) + reply.encode()))
+        data = frame(CONNECT | REPLY, number, request, bytes(8) + reply.encode())
+        if task is None:
+            link.send(data)
+        else:
+            refuse = partial(self._refuse_connection, conversation)
+            self.reactor.call_when_done(task, TagReply(conversation, request, task, data, refuse))
+
+    def _refuse_connection(self, conversation: ServerConversation) -> None:
+        """End a connection whose tag is in use."""
+        conversation.close(False)
+        conversation.link.conversations.pop(conversation.number, None)
 
     def handle_request(
         self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
@@ -560,7 +631,8 @@ class Server(ReactorHandler):
         reader.check_end()
         connection = conversation.connection
         unit = connection.unit_of_work
-        if commits and unit is not None and len(unit.entries) > syncpoint.ENTRIES_AT_ONCE:
+        is_long = unit is not None and (len(unit.entries) > syncpoint.ENTRIES_AT_ONCE or unit.shared is not None)
+        if commits and unit is not None and is_long and unit.state != PREPARED:
             committed = syncpoint.commit(conversation.engine, connection, True)
             leave = partial(self._leave, conversation, number, False, committed)
             if committed.task is not None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ostler.server.replica.instance import BaseParts, InstanceParts
     from ostler.server.replica.standby_socket import StandbySocket
 
-_TURN_SECONDS: Final = 0.0005
+_SWITCH_SECONDS: Final = 0.00005
 QUIESCE: Final = "quiesce"
 IMMEDIATE: Final = "immediate"
 PREEMPTIVE: Final = "preemptive"
@@ -65,6 +65,7 @@ _NATIVE_HA_NOT_AVAILABLE: Final = 93
 
 _POLL_SECONDS: Final = 0.5
 _FOLLOW_POLL_SECONDS: Final = 0.2
+_RESIGN_SECONDS: Final = 2.0
 _NO_WAIT: Final = 0.0
 _ENDING: Final = {
     QUIESCE: (ManagerState.QUIESCING, ManagerState.ENDED_NORMALLY),
@@ -144,7 +145,9 @@ class Daemon:
         self._stop_seconds = stop_seconds
         self._echo = echo
         self._with_listeners = with_listeners
-        self._requests: queue.SimpleQueue[EndRequest] = queue.SimpleQueue()
+        # None: something else has happened that is worth a look.
+        self._requests: queue.SimpleQueue[EndRequest | None] = queue.SimpleQueue()
+        self._has_ended = threading.Event()
         self._is_interrupted = False
         self._mode = QUIESCE
         self._record = ProcessRecord(
@@ -198,16 +201,11 @@ class Daemon:
         if started is None:
             return self.exit_status  # an instance that followed was ended
         manager, server = started
-        # Objects that exist now live as long as the process: the collector need not scan them again.
-        gc.collect()
-        gc.freeze()
-        # The work of applications makes few reference cycles: rare collections are enough. None but the rarest may look
-        # at more than 100,000 objects, which takes some ten milliseconds: everybody waits for it.
-        gc.set_threshold(20_000, 5, 1_000)
-        # A long command must not delay the reactor by five milliseconds each time.
-        sys.setswitchinterval(_TURN_SECONDS)
         if self._parts is None:
+            _prepare_process()
             self._report_ready(manager)
+        else:
+            gc.freeze()  # what it has made since it followed lives as long as the process, too
         for call in self.when_ready:
             call()
         return self._wait(manager, server)
@@ -231,14 +229,10 @@ class Daemon:
     ) -> tuple[QueueManager, ServerProtocol] | None:
         """Follow until this instance is elected, then start the queue manager. None: a request to end came first."""
         from ostler.server.replica.base_wanted import wants_base
-        from ostler.server.replica.instance import InstanceParts, check_can_run, complete_exchange, set_data_aside
+        from ostler.server.replica.instance import InstanceParts, check_can_run, complete_exchange
 
         check_can_run(manager, section)
         complete_exchange(manager)
-        aside = set_data_aside(manager, section)
-        if aside is not None:
-            self._open_log_of_replica(manager)
-            self._log(f"AMQ3285W: The data of this instance of {manager.name} are set aside in {aside}.")
         self._set_aside(manager, section)
         if wants_base(self._directory.path) and not self._take_base(manager, section):
             return None
@@ -255,8 +249,9 @@ class Daemon:
         local = self._open_standby(manager, parts)
         self._log(f"AMQ8003I: Instance {section.instance} of queue manager {manager.name} follows.")
         self._report_ready(manager)
-        # Loaded now, because nothing should have to be loaded when this instance is elected.
+        # Done now, because applications wait for an instance that is elected.
         importlib.import_module("ostler.server.assembly")
+        _prepare_process()
         promotion: Promotion | None = None
         request: EndRequest | None = None
         while promotion is None and request is None and not parts.is_over:
@@ -271,6 +266,7 @@ class Daemon:
         if promotion is None:
             self._end_instance(parts, request)
             return None
+        manager.adopt_settings()
         manager.fetch_message = promotion.leading.fetch_message
         manager.take_over(promotion.standby, promotion.life, promotion.leading, parts.agent.begin_leading)
         if parts.is_handing_over:
@@ -282,6 +278,7 @@ class Daemon:
         if request is not None:
             self._requests.put(request)
         parts.take_address()
+        parts.start_scrub()
         return self._serve(manager)
 
     def _set_aside(self, manager: QueueManager, section: ReplicationSection) -> None:
@@ -353,11 +350,6 @@ class Daemon:
         """End an instance that follows: it was asked to end, or its copy has failed."""
         if request is None:
             why = parts.agent.failure or parts.agent.deposed
-            if parts.is_set_aside():
-                self._log(f"AMQ3285W: {why}.")
-                parts.close("its data are set aside")
-                self._restart()
-                os._exit(_UNEXPECTED)
             self._log(f"AMQ7017S: This instance of {self._directory.name} cannot follow any more: {why}.")
             self.exit_status = _UNEXPECTED
         else:
@@ -374,8 +366,11 @@ class Daemon:
             if not isinstance(manager.notices, Notices):
                 manager.notices = Notices(self.error_log, manager.notices)
             manager.on_end.append(self._note_end)
+            manager.on_failure.append(self._look)
             manager.on_escalation.append(self._escalate)
-            self._note_state(ManagerState.STARTING)
+            manager.on_termination = self._terminate
+            if self._parts is None:
+                self._note_state(ManagerState.STARTING)
             summary = manager.restart
             self.error_log.write(
                 f"AMQ7230I: {summary.records} log records were replayed; {summary.messages} messages were recovered "
@@ -411,8 +406,10 @@ class Daemon:
         """Wait until it has ended. Another thread ends it, so that more urgent requests can be taken here."""
         ender: threading.Thread | None = None
         failures: list[BaseException] = []
-        while ender is None or ender.is_alive():
-            request = self._next_request(_POLL_SECONDS if ender is None else 0.02)
+        if self._parts is not None:
+            self._parts.agent.on_change(self._look)
+        while not self._has_ended.is_set():
+            request = self._next_request(_POLL_SECONDS)
             if manager.writer.failure and ender is None:
                 if self._parts is not None and self._parts.agent.deposed:
                     self._begin_anew(self._parts.agent.deposed)
@@ -425,7 +422,7 @@ class Daemon:
             if ender is None:
                 self._begin_end(request)
                 ender = threading.Thread(
-                    target=_end, args=(manager, server, request, failures), name="ostler-end", daemon=True
+                    target=self._end, args=(manager, server, request, failures), name="ostler-end", daemon=True
                 )
                 ender.start()
             elif MODES.index(request.mode) > MODES.index(self._mode):
@@ -446,11 +443,29 @@ class Daemon:
                 self._begin_anew("this site has become a recovery site")
         return self._exit_status_after(failures)
 
+    def _look(self) -> None:
+        """Let the main thread look at once what has happened."""
+        self._requests.put(None)
+
+    def _end(
+        self, manager: QueueManager, server: ServerProtocol, request: EndRequest, failures: list[BaseException]
+    ) -> None:
+        # An instance starts as a follower. A last checkpoint would wait for copies, which may have ended before.
+        manager.hands_over = manager.settings.replication is not None
+        try:
+            server.end(request.mode, request.wait_seconds)
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            self._has_ended.set()
+            self._look()
+
     def _begin_anew(self, why: str) -> NoReturn:
         """Run this process anew as a follower: another instance leads, or may. Nothing more is acknowledged here."""
         self._log(f"AMQ3270I: This instance of {self._directory.name} does not lead any more: {why}.")
         if self._parts is not None:
             self._parts.release_address()
+            self._parts.agent.end_session()
         self._restart()
         os._exit(_UNEXPECTED)
 
@@ -473,6 +488,11 @@ class Daemon:
             limit = f" Applications have {request.wait_seconds:g} seconds to disconnect."
         name = self._directory.name
         self._log(f"AMQ5049I: Queue manager {name} is ending ({request.mode}), asked by {request.who}.{limit}")
+
+    def _terminate(self, cause: str) -> None:
+        """End, with a status that tells whoever supervises the process to start it again."""
+        self.exit_status = _UNEXPECTED
+        self.request_end(EndRequest(IMMEDIATE, _NO_WAIT, cause))
 
     def _escalate(self) -> None:
         """Turn a quiesce into an immediate end, when applications have not disconnected in time."""
@@ -502,6 +522,11 @@ class Daemon:
     def _log_storage_failure(self, manager: QueueManager) -> int:
         """Log a failure of stable storage. Nothing may be written to it any more."""
         self._log(f"AMQ7017S: Queue manager {manager.name} ends at once: {manager.writer.failure}.")
+        if self._parts is not None:
+            # Another instance has all that was acknowledged: it need not wait for the lease.
+            resigning = threading.Thread(target=self._parts.agent.resign, args=("its storage failed",), daemon=True)
+            resigning.start()
+            resigning.join(_RESIGN_SECONDS)
         os._exit(_UNEXPECTED)
 
     def _log(self, text: str) -> None:
@@ -534,13 +559,17 @@ class Daemon:
         self.request_end(EndRequest(mode, self._stop_seconds, who))
 
 
-def _end(manager: QueueManager, server: ServerProtocol, request: EndRequest, failures: list[BaseException]) -> None:
-    # An instance starts as a follower. A last checkpoint would wait for copies, which may have ended before.
-    manager.hands_over = manager.settings.replication is not None
-    try:
-        server.end(request.mode, request.wait_seconds)
-    except BaseException as error:
-        failures.append(error)
+def _prepare_process() -> None:
+    """Set the process up for work, once everything is loaded that lives as long as it."""
+    # The collector need not scan what exists now again.
+    gc.collect()
+    gc.freeze()
+    # The work of applications makes few reference cycles: rare collections are enough. None but the rarest may look
+    # at more than 100,000 objects, which takes some ten milliseconds: everybody waits for it.
+    gc.set_threshold(20_000, 5, 1_000)
+    # The reactor gives the interpreter up at each send, receive and read, some ten times for a round trip. Beside a
+    # long command it waits this long each time until it goes on.
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def open_error_log(directory: QueueManagerDirectory, echo: Echo | None = None) -> ErrorLog:

@@ -79,6 +79,8 @@ class ManagerCore(ABC):
         self.has_failed_invariant = False  # in memory nothing is to be believed any more
         # Called when all connections are broken, before the last checkpoint.
         self.on_stopping: list[Callable[[], None]] = []
+        # Called when stable storage has failed and no verb succeeds any more.
+        self.on_failure: list[Callable[[], None]] = []
 
     @abstractmethod
     def checkpoint(self, orderly: bool = False) -> None:
@@ -116,6 +118,8 @@ class ManagerCore(ABC):
         """End at once because stable storage cannot be trusted any more. Only a restart helps."""
         self.note(f"AMQ7017S: The queue manager ends at once. {why}. Find out what is wrong there, then start it.")
         self.break_all(why)
+        for callback in self.on_failure:
+            callback()
 
     def break_all(self, why: str) -> None:
         """Break all connections: from now on no verb succeeds and nothing is written to the log."""

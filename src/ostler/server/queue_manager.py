@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +33,9 @@ from ostler.engine.recovery.checkpoint import (
 from ostler.engine.recovery.checkpoint_space import hold_reserve
 from ostler.engine.recovery.replay import JournalInconsistent, JournalReplay
 from ostler.engine.recovery.snapshot import replace_file
+from ostler.engine.shared.connection_tags import leave_prepared, release_tag, take_tag
 from ostler.engine.syncpoint import back_out, commit
+from ostler.engine.unit_of_work import PREPARED
 from ostler.log.control_file import CONTROL_NAME
 from ostler.log.errors import LogRefused
 from ostler.log.reader import LogVisitor
@@ -54,7 +57,8 @@ from ostler.security.authorities import default_records
 from ostler.security.channel_authentication import default_rules
 from ostler.server.config import directories
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.server.config.qm_ini import LogSection, QueueManagerSettings, new_qm_ini
+from ostler.server.config.ini_file import ConfigurationError
+from ostler.server.config.qm_ini import LogSection, QueueManagerIni, QueueManagerSettings, new_qm_ini
 from ostler.server.log_statistics import log_counts
 from ostler.server.machine import MACHINE, Machine
 from ostler.server.manager_core import ManagerCore
@@ -204,6 +208,8 @@ class QueueManager(ManagerCore):
         self.started_at = 0.0
         # Called when a quiesce has waited long enough and breaks the connections of applications.
         self.on_escalation: list[Callable[[], None]] = []
+        self.on_termination: Callable[[str], None] | None = None
+        """Called with the cause when it must end by itself: ends the process that it runs in. None: it has none."""
         self._end_deadline = float("inf")
 
     # -- start and end ---------------------------------------------------------------
@@ -269,6 +275,21 @@ class QueueManager(ManagerCore):
         self.log = standby.promote(life, shipper)
         self._begin_work(began, standby.replay, on_writer)
         return self.restart
+
+    def adopt_settings(self) -> None:
+        """Take what qm.ini says of the queue manager now: the leader's settings may have come while this followed.
+
+        Call it before `take_over`, when nothing follows any more. Settings of the instance, such as its log, are those
+        of its start.
+        """
+        try:
+            found = QueueManagerIni.read(self.directory.ini).settings
+        except ConfigurationError as error:
+            self.note(f"AMQ7076E: The settings of the start hold on, because qm.ini cannot be read: {error}")
+            return
+        self.settings = replace(self.settings, tuning=found.tuning, channels=found.channels, security=found.security)
+        self.users.use_settings(self.settings)
+        self.set_limits(self.engine)
 
     def _configure_engine(self) -> None:
         self.set_limits(self.engine)
@@ -548,9 +569,28 @@ class QueueManager(ManagerCore):
 
     # -- applications ---------------------------------------------------------------
 
-    def connect(self, user: str, application: str, application_type: int = 6, options: int = 0) -> Connection:
-        with self.turn:
-            return self.admit(user, application, application_type, options)
+    def connect(
+        self, user: str, application: str, application_type: int = 6, options: int = 0, tag: bytes = b""
+    ) -> Connection:
+        """Connect an application of this process. Waits for the coupling facility if its tag is one of the group."""
+        done = self.machine.event()
+        with self.turn as engine:
+            connection = self.admit(user, application, application_type, options)
+            try:
+                task = take_tag(engine, connection, tag, options, os.getpid()) if tag else None
+            except MQError:
+                self.release(connection, False)
+                raise
+            if task is None:
+                return connection
+            engine.notify_when_done(task, done.set)
+        done.wait()
+        if task.reason != mq.MQRC_NONE:
+            with self.turn:
+                self.release(connection, False)
+            raise MQError(int(task.reason))
+        task.check()
+        return connection
 
     def admit(self, user: str, application: str, application_type: int, options: int = 0) -> Connection:
         """Connect an application, with the lock held. `options` are those of MQCNO. Raises MQError."""
@@ -572,12 +612,29 @@ class QueueManager(ManagerCore):
 
     def disconnect(self, connection: Connection, commit_work: bool = True) -> int:
         """Disconnect (MQDISC). With `commit_work` False the application has ended without MQDISC."""
+        committed = self._commit_shared(connection) if commit_work else None
         with self.turn:
             connection.has_disconnected = True
             outcome = self.release(connection, commit_work)
+        if committed is not None and outcome.reason == mq.MQRC_NONE:
+            outcome = committed
         if outcome.after_lsn:
             self.writer.wait_durable(outcome.after_lsn)
         return outcome.reason
+
+    def _commit_shared(self, connection: Connection) -> UnitOutcome | None:
+        """Commit a unit with messages on shared queues, and wait for the coupling facility. None: it has none."""
+        done = self.machine.event()
+        with self.turn as engine:
+            unit = connection.unit_of_work
+            if unit is None or unit.shared is None or unit.state == PREPARED or connection.broken:
+                return None
+            outcome = commit(engine, connection, True)
+            if outcome.task is None:
+                return outcome
+            engine.notify_when_done(outcome.task, done.set)
+        done.wait()
+        return outcome
 
     def release(self, connection: Connection, commit_work: bool) -> UnitOutcome:
         """Disconnect, in a turn."""
@@ -586,9 +643,16 @@ class QueueManager(ManagerCore):
             return UnitOutcome(connection.broken)
         cancel_waits(engine, connection, mq.MQRC_CONNECTION_BROKEN)
         outcome = UnitOutcome()
-        if connection.unit_of_work is not None:
+        unit = connection.unit_of_work
+        if unit is not None and unit.state == PREPARED:
+            # Its coordinator ends it. Until then the tag of the connection stays in use.
+            leave_prepared(connection)
+        elif unit is not None:
             # A large back-out goes on by itself: nobody waits for it.
             outcome = commit(engine, connection) if commit_work else back_out(engine, connection, True)
+        tag = connection.tag
+        if outcome.reason == mq.MQRC_NONE and tag is not None and any(each.state == PREPARED for each in tag.units):
+            outcome.reason = mq.MQRC_CONN_TAG_NOT_RELEASED
         self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
         self.statistics_writer.disconnected(connection, DISCONNECTED if connection.has_disconnected else LOST)
         return outcome
@@ -596,6 +660,7 @@ class QueueManager(ManagerCore):
     def _drop(self, connection: Connection, reason: int) -> None:
         engine = self.engine
         cancel_waits(engine, connection, reason)
+        leave_prepared(connection)
         if connection.unit_of_work is not None:
             back_out(engine, connection, True)
         for handle in list(connection.handles.values()):
@@ -605,6 +670,7 @@ class QueueManager(ManagerCore):
                 connection.handles.pop(handle.number, None)
         connection.broken = reason
         engine.connections.pop(connection.number, None)
+        release_tag(engine, connection)
 
     def break_connection(self, number: int) -> bool:
         """Break a connection and back out its unit of work. Returns False when there is no such connection."""

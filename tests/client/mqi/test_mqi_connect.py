@@ -82,7 +82,8 @@ SHARE = mqc.MQCNO_HANDLE_SHARE_BLOCK
         (SHARE | mqc.MQCNO_LOCAL_BINDING | mqc.MQCNO_CLIENT_BINDING, mqc.MQRC_OPTIONS_ERROR),
         (SHARE | mqc.MQCNO_RECONNECT | mqc.MQCNO_RECONNECT_DISABLED, mqc.MQRC_OPTIONS_ERROR),
         (SHARE | mqc.MQCNO_ACCOUNTING_Q_ENABLED | mqc.MQCNO_ACCOUNTING_Q_DISABLED, mqc.MQRC_OPTIONS_ERROR),
-        (SHARE | mqc.MQCNO_SERIALIZE_CONN_TAG_QSG, mqc.MQRC_OPTIONS_ERROR),
+        (SHARE | mqc.MQCNO_SERIALIZE_CONN_TAG_QSG | mqc.MQCNO_RESTRICT_CONN_TAG_QSG, mqc.MQRC_OPTIONS_ERROR),
+        (SHARE | mqc.MQCNO_SERIALIZE_CONN_TAG_QSG, mqc.MQRC_NONE),
         (SHARE | 0x40000000, mqc.MQRC_OPTIONS_ERROR),
         (SHARE | mqc.MQCNO_CLIENT_BINDING, mqc.MQRC_Q_MGR_NAME_ERROR),
         (SHARE, mqc.MQRC_NONE),
@@ -113,6 +114,38 @@ def test_the_connection_id_and_tag_come_back(app: Any) -> None:
     assert identifier.startswith(b"AMQ ")
     assert identifier in bytes(cno[24:152])
     mqi.MQDISC(hconn)
+
+
+TAG = b"THE.TAG".ljust(128, b"\0")
+
+
+@pytest.mark.parametrize("scope", ["Q_MGR", "QSG"])
+def test_a_serialised_connection_tag_is_used_once(app: Any, scope: str) -> None:
+    """In no queue-sharing group the scope QSG is that of the queue manager."""
+    alone = getattr(mqc, f"MQCNO_SERIALIZE_CONN_TAG_{scope}")
+    together = getattr(mqc, f"MQCNO_RESTRICT_CONN_TAG_{scope}")
+
+    def connect(options: int, tag: bytes = TAG) -> tuple[int, int]:
+        hconn, _, rc = mqi.MQCONNX(app.manager.name, app.structure("MQCNO", Options=SHARE | options, ConnTag=tag))
+        return hconn, rc
+
+    first, rc = connect(alone)
+    assert rc == mqc.MQRC_NONE
+    for options in (alone, together):
+        assert connect(options) == (mqc.MQHC_UNUSABLE_HCONN, mqc.MQRC_CONN_TAG_IN_USE)
+    before = len(app.manager.engine.connections)
+    for _ in range(2):
+        hconn, rc = connect(alone, mqc.MQCT_NONE)
+        assert rc == mqc.MQRC_NONE
+        mqi.MQDISC(hconn)
+    assert len(app.manager.engine.connections) == before, "refused connections are left"
+    assert mqi.MQDISC(first)[2] == mqc.MQRC_NONE
+    shared = [connect(together) for _ in range(2)]
+    assert [rc for _, rc in shared] == [mqc.MQRC_NONE] * 2
+    assert connect(alone)[1] == mqc.MQRC_CONN_TAG_IN_USE
+    for hconn, _ in shared:
+        mqi.MQDISC(hconn)
+    assert not app.manager.engine.tags
 
 
 def _csp(app: Any, user: bytes, **fields: int) -> tuple[bytearray, bytearray]:

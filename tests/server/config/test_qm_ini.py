@@ -25,6 +25,7 @@ from ostler.server.config.qm_ini import (
     new_qm_ini,
 )
 from ostler.server.config.replication_ini import STANZAS
+from ostler.server.config.sharing_ini import STANZA as SHARING_STANZA
 
 EXAMPLE = """\
 #* the configuration of QM1 *#
@@ -280,7 +281,10 @@ def test_what_was_set_is_got(stanza: str, attribute: str, value: str, text: str)
 
 
 def file_with(rule: Rule, value: int) -> str:
-    """A file with one attribute, and with the stanzas that a stanza about copies cannot be without."""
+    """A file with one attribute, and with what a stanza about copies or a group cannot be without."""
+    if rule.stanza == SHARING_STANZA:
+        number = "" if rule.name == "MemberNumber" else "MemberNumber=1\n"
+        return f"{SHARING_STANZA}:\nName=QSG1\nFacility=127.0.0.1(1)\n{number}{rule.name}={value}\n"
     if rule.stanza not in STANZAS:
         return f"{rule.stanza}:\n{rule.name}={value}\n"
     stanzas = {

@@ -236,3 +236,21 @@ def test_etcd_has_a_user_and_certificates() -> None:
 def test_settings_of_etcd_that_cannot_be(body: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         section(LOG, LOCAL, PAIR, ETCD + body)
+
+
+def test_an_instance_takes_all_side_files_or_those_that_it_names() -> None:
+    def taken(value: str) -> set[str]:
+        return set(section(LOG, LOCAL, PAIR, f"Replication:\n   SideFiles={value}\n").side_files)
+
+    assert section(LOG, LOCAL, PAIR).side_files == {"passwords", "keys", "variables", "settings"}
+    assert taken("all") == {"passwords", "keys", "variables", "settings"}
+    assert taken("none") == set()
+    assert taken("Keys,PASSWORDS") == {"keys", "passwords"}
+    for wrong in ("NONE,KEYS", "ALL,KEYS"):
+        line, why = problem(LOG, LOCAL, PAIR, f"Replication:\n   SideFiles={wrong}\n")
+        assert line == 12
+        assert "ALL and NONE stand alone" in why
+    assert (
+        "allowed is ALL, NONE, PASSWORDS, KEYS, VARIABLES, SETTINGS"
+        in problem(LOG, LOCAL, PAIR, "Replication:\n   SideFiles=everything\n")[1]
+    )

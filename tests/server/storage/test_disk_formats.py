@@ -104,7 +104,7 @@ def raise_version(path: Path, version: int) -> None:
 @pytest.mark.parametrize(
     ("file", "known"),
     [
-        ("instance", 2),
+        ("instance", 3),  # 3: of a member of a queue-sharing group
         ("checkpoint", 2),
         ("objects", 2),
         ("queues/ORDERS.49/slots", 2),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.world.held_disk import HeldReads
+from tests.world.held_disk import HeldReads, spill
 from tests.world.wire_bench import WireBench, get, numbers, put
 
 import ostler
@@ -15,6 +15,7 @@ from ostler.engine import apply
 from ostler.engine.objects import delete_queue
 from ostler.engine.pubsub.retained_delivery import RETAINED_AT_ONCE
 from ostler.engine.queue.queue import RETAINED_QUEUE
+from ostler.lab.common.embedded import EmbeddedApplication, descriptor, get_options
 from ostler.model import constants as mq
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -48,17 +49,7 @@ def fill(bench: WireBench, persistent: bool = False, queue: str = "COLD") -> Non
     with ostler.connect(bench.manager) as program, program.open(queue, "rw") as opened:
         for number in range(COUNT):
             opened.put(b"%0*d" % (SIZE, number), persistent=persistent, properties={"n": number})
-    spill(bench, queue)
-
-
-def spill(bench: WireBench, queue: str = "COLD") -> None:
-    found = bench.manager.engine.queues[queue]
-    with bench.manager.lock:
-        for slot, message in enumerate(found.slots.resident):
-            if message is not None and not found.slots.flags[slot] & 0x100:
-                found._plan_spill(slot, message.size_bytes())
-        found.write_spill()
-        assert not any(found.slots.resident)
+    spill(bench.manager, queue)
 
 
 def number_of(body: bytes) -> int:
@@ -231,7 +222,7 @@ def test_a_get_by_correlation_id_reads_one_message(held: tuple[WireBench, HeldRe
     with ostler.connect(bench.manager) as program, program.open("COLD", "rw") as opened:
         for number in range(COUNT):
             opened.put(b"%d" % number, correlation_id=b"%024d" % number)
-        spill(bench)
+        spill(bench.manager, "COLD")
         message = opened.get(correlation_id=b"%024d" % 7)
         assert message is not None
         assert message.body == b"7"
@@ -270,7 +261,7 @@ def publish_cold(bench: WireBench) -> None:
     with ostler.connect(bench.manager) as program:
         for number in range(RETAINED_AT_ONCE + 10):
             program.publish(f"stock/{number}", b"%d" % number, retain=True)
-    spill(bench, RETAINED_QUEUE)
+    spill(bench.manager, RETAINED_QUEUE)
 
 
 def test_retained_publications_that_cannot_be_read_are_passed_over(held: tuple[WireBench, HeldReads]) -> None:
@@ -309,3 +300,89 @@ def test_who_waits_for_retained_publications_learns_that_the_queue_manager_has_f
     thread.join(SECONDS_MAX)
     assert not thread.is_alive()
     assert found == [mq.MQRC_CONNECTION_BROKEN]
+
+
+@pytest.mark.parametrize("is_group", [False, True])
+def test_others_are_served_while_the_end_of_a_small_unit_needs_messages_of_the_file(
+    held: tuple[WireBench, HeldReads], is_group: bool
+) -> None:
+    """A commit looks at messages for whom others wait, a back-out at those of groups."""
+    bench, reads = held
+    peer, waiting = bench.peer("COLD"), bench.peer("COLD")
+    if is_group:
+        with ostler.connect(bench.manager) as program, program.open("COLD", "rw") as opened:
+            opened.put(b"0", group_id=b"G" * 24, sequence_number=1, flags=mq.MQMF_LAST_MSG_IN_GROUP)
+        spill(bench.manager, "COLD")
+        assert peer.ask(wire.GET, get(2, mq.MQGMO_SYNCPOINT)).body == b"0"
+        with bench.manager.turn as engine:
+            engine.queues["COLD"].drop_fetched()
+    else:
+        waiting.send(wire.frame(wire.GET, 1, 10, get(2, mq.MQGMO_WAIT, 60_000)))
+        bench.turn(2)
+        assert peer.ask(wire.PUT, put(2, b"0", mq.MQPMO_SYNCPOINT)).completion == mq.MQCC_OK
+        spill(bench.manager, "COLD")
+    before = reads.count
+    reads.hold()
+    peer.send(wire.frame(wire.BACK if is_group else wire.COMMIT, 1, 11, b""))
+    until(bench, lambda: reads.count > before, "no read has begun")
+    check_others_are_served(bench)
+    assert peer.answers() == []
+    reads.go_on()
+    assert peer.answer(11).completion == mq.MQCC_OK
+    if is_group:
+        assert peer.ask(wire.GET, get(2)).body == b"0"
+    else:
+        assert waiting.answer(10).body == b"0"
+
+
+class CountedGet(threading.Thread):
+    """A get by the raw verbs, which reads on the thread of its application."""
+
+    def __init__(self, manager: QueueManager) -> None:
+        super().__init__()
+        self._application = EmbeddedApplication(manager)
+        self._queue = self._application.open("COLD", mq.MQOO_INPUT_SHARED)
+        self.found: list[bytes | None] = []
+        self.interrupted = False
+
+    def run(self) -> None:
+        try:
+            self.found.append(self._application.get(self._queue, descriptor(False), get_options()))
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def finish(self, bench: WireBench) -> None:
+        until(bench, lambda: not self.is_alive(), "the get has not ended")
+        self._application.close()
+
+
+def test_a_get_by_the_raw_verbs_reads_on_its_own_thread(held: tuple[WireBench, HeldReads]) -> None:
+    bench, reads = held
+    fill(bench)
+    getting = CountedGet(bench.manager)
+    reads.hold()
+    getting.start()
+    reads.wait_until_begun()
+    check_others_are_served(bench)
+    assert not getting.found
+    peer = bench.peer("COLD")
+    peer.send(wire.frame(wire.GET, 1, 10, get(2)))
+    bench.turn(2)
+    reads.go_on()
+    getting.finish(bench)
+    numbers_found = [number_of(body or b"") for body in (*getting.found, peer.answer(10).body)]
+    assert sorted(numbers_found) == [0, 1]
+    assert (reads.count, len(bench.manager.reader._threads)) == (1, 0), "both wait for the read of the first"
+
+
+def test_an_interrupted_get_leaves_its_read_to_others(held: tuple[WireBench, HeldReads]) -> None:
+    bench, reads = held
+    fill(bench)
+    reads.interrupts = 1
+    getting = CountedGet(bench.manager)
+    getting.start()
+    getting.finish(bench)
+    assert getting.interrupted
+    found = [number_of(bench.peer("COLD").ask(wire.GET, get(2)).body) for _ in range(COUNT)]
+    assert found == list(range(COUNT))
+    assert bench.manager.engine.queues["COLD"].waiting.count == 0

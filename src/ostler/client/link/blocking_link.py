@@ -22,6 +22,7 @@ from librt.threading import Lock
 from mypy_extensions import i64
 
 from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
+from ostler.client.link.succession import AGAIN_SECONDS, HEARTBEAT_SECONDS, LOOK_SECONDS, Succession
 from ostler.client.link.waiters import LinkBroken, PayloadStream, ReplyWaiter
 from ostler.client.link.writer import DONT_WAIT, LinkWriter, WritingLink, is_ready
 from ostler.model import constants as mq
@@ -165,6 +166,9 @@ class BlockingLink(WritingLink):
         self.message_bytes_max: i64 = negotiated.message_bytes_max
         self.heartbeat_seconds: i64 = negotiated.heartbeat_seconds
         self.conversations_max: i64 = max(1, negotiated.conversations_max)
+        self._negotiated = negotiated
+        self.succession: Succession | None = None
+        """The other addresses of a queue manager that has copies."""
         reader.frame_bytes_max = negotiated.segment_bytes
         self._payload_bytes_max: i64 = negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES
         self.broken = 0  # the reason, once the link is broken
@@ -186,6 +190,12 @@ class BlockingLink(WritingLink):
         self._activity: i64 = 0
         self._activity_seen: i64 = 0
         self._idle_seconds: i64 = 0
+        self._silent_seconds: i64 = 0  # while somebody waits
+
+    def watch_succession(self, succession: Succession) -> None:
+        """Leave this link when its queue manager is silent, and a later leader of it is found."""
+        if self.succession is None and self._negotiated.life > 0:
+            self.succession = succession
 
     # -- conversations ------------------------------------------------------------------------------------------------
 
@@ -637,7 +647,10 @@ class BlockingLink(WritingLink):
         if self._activity != self._activity_seen:
             self._activity_seen = self._activity
             self._idle_seconds = 0
+            self._silent_seconds = 0
             return
+        if self.succession is not None:
+            self._watch_succession(self.succession, seconds)
         before: i64 = self._idle_seconds
         self._idle_seconds = before + seconds
         if self.heartbeat_seconds <= 0:
@@ -646,3 +659,20 @@ class BlockingLink(WritingLink):
             self.fail_link(mq.MQRC_CONNECTION_BROKEN, f"{self.peer} has not answered heartbeats.")
         elif before < self.heartbeat_seconds <= self._idle_seconds:
             self.writer.post(frame(HEARTBEAT, 0, 1))
+
+    def _watch_succession(self, succession: Succession, seconds: i64) -> None:
+        """Look for a later leader while somebody waits for a queue manager that is silent."""
+        if not self.waiting and not self.streams:
+            self._silent_seconds = 0
+            return
+        before: i64 = self._silent_seconds
+        self._silent_seconds = before + seconds
+        if before < HEARTBEAT_SECONDS <= self._silent_seconds:
+            self.writer.post(frame(HEARTBEAT, 0, 1))
+        if self._silent_seconds >= LOOK_SECONDS:
+            # The next time is counted from here.
+            self._silent_seconds = LOOK_SECONDS - AGAIN_SECONDS
+            succession.look(self._negotiated, self._on_successor)
+
+    def _on_successor(self, text: str) -> None:
+        self.fail_link(mq.MQRC_CONNECTION_BROKEN, text)

@@ -8,6 +8,7 @@ from typing import Final
 from ostler.client.link.blocking_link import ClientConversation
 from ostler.client.link.dial import client_conversation, local_conversation
 from ostler.client.link.link import Link, LinkListener, PartHandler, PendingRequest
+from ostler.client.link.succession import Succession
 from ostler.client.link.waiters import LinkBroken, PayloadStream, ReplyWaiter
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
 from ostler.model.errors import MQError
@@ -61,6 +62,9 @@ class BlockingPort(Link):
         self.negotiated.version = link.version
         self.negotiated.segment_bytes = link.segment_bytes
         self.negotiated.message_bytes_max = link.message_bytes_max
+
+    def watch_succession(self, succession: Succession) -> None:
+        self._conversation.link.watch_succession(succession)
 
     @property
     def failure(self) -> MQError | None:

@@ -128,6 +128,22 @@ def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: boo
     return _conversation(pool_key, connect, shares)
 
 
+def ask_hello(endpoint: Endpoint, tls: TlsSettings | None, seconds: float) -> Hello:
+    """Return what an endpoint answers to HELLO, and close the connection. Raises MQError."""
+    rules = ClientTls(tls) if tls is not None else None
+    connected = _connect_socket(endpoint, seconds)
+    peer = f"{endpoint.host}({endpoint.port})"
+    proposal = Hello(endpoint.channel)
+    proposal.message_bytes_max = endpoint.message_bytes_max
+    stream = _start_tls(connected, rules, endpoint.channel, peer) if rules is not None else None
+    try:
+        return _exchange_hello(connected, stream, proposal, FrameReader(), peer)
+    except (MalformedFrame, TlsFailed, OSError) as error:
+        raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from None
+    finally:
+        _close(connected)
+
+
 def _conversation(pool_key: Hashable, connect: Callable[[], BlockingLink], shares: bool) -> NewConversation:
     if shares:
         joined = _pools[0].join(pool_key)
@@ -146,8 +162,8 @@ def _conversation(pool_key: Hashable, connect: Callable[[], BlockingLink], share
 # -- sockets -----------------------------------------------------------------------------------------------------------
 
 
-def _connect_socket(endpoint: Endpoint) -> socket.socket:
-    """Return a TCP connection to the first address of a host that answers."""
+def _connect_socket(endpoint: Endpoint, seconds: float = CONNECT_SECONDS) -> socket.socket:
+    """Return a TCP connection to the first address of a host that answers. Each step may take so many seconds."""
     try:
         found = resolve_host(endpoint.host)
     except OSError as error:
@@ -158,8 +174,8 @@ def _connect_socket(endpoint: Endpoint) -> socket.socket:
         made: socket.socket | None = None
         try:
             made = start_connect(address, endpoint.port, bindings)
-            wait_connected(made, CONNECT_SECONDS)
-            made.settimeout(CONNECT_SECONDS)
+            wait_connected(made, seconds)
+            made.settimeout(seconds)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         except OSError as error:
             if made is not None:
@@ -220,14 +236,8 @@ def _negotiate(
     """Exchange HELLO and return the link. The socket is closed when that fails."""
     try:
         connected.settimeout(CONNECT_SECONDS)
-        hello = frame(HELLO, 0, _HELLO_REQUEST, proposal.encode())
-        if tls is not None:
-            tls.encrypt(hello)
-            hello = tls.take_output()
-        connected.sendall(hello)
         reader = FrameReader()
-        negotiated = _receive_hello_reply(connected, tls, reader, peer)
-        _check_negotiated(negotiated, proposal)
+        negotiated = _exchange_hello(connected, tls, proposal, reader, peer)
         negotiated.key_reset_bytes = key_reset_bytes(settings, negotiated) if settings is not None else 0
         connected.settimeout(None)
         return BlockingLink(connected, reader, negotiated, tls, peer)
@@ -241,6 +251,20 @@ def _negotiate(
     except BaseException:
         _close(connected)
         raise
+
+
+def _exchange_hello(
+    connected: socket.socket, tls: TlsStream | None, proposal: Hello, reader: FrameReader, peer: str
+) -> Hello:
+    """Send HELLO and return the negotiated values. Raises MQError, MalformedFrame, TlsFailed and OSError."""
+    hello = frame(HELLO, 0, _HELLO_REQUEST, proposal.encode())
+    if tls is not None:
+        tls.encrypt(hello)
+        hello = tls.take_output()
+    connected.sendall(hello)
+    negotiated = _receive_hello_reply(connected, tls, reader, peer)
+    _check_negotiated(negotiated, proposal)
+    return negotiated
 
 
 def _receive_hello_reply(connected: socket.socket, tls: TlsStream | None, reader: FrameReader, peer: str) -> Hello:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from ostler.client.link.succession import Succession
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.connect_frames import ConnectArguments, ConnectReply, Hello, decode_connect_reply
@@ -60,6 +61,13 @@ class Link(ABC):
     @abstractmethod
     def failure(self) -> MQError | None:
         """The error that broke the link; None while it works."""
+
+    @abstractmethod
+    def watch_succession(self, succession: Succession) -> None:
+        """Leave the link when its queue manager is silent, and a later leader of it is found.
+
+        Ignored for a queue manager without copies, and when the link is watched already.
+        """
 
     @property
     def is_shared(self) -> bool:

@@ -21,6 +21,7 @@ from ostler.client.link.link import (
     connection_broken,
     protocol_error,
 )
+from ostler.client.link.succession import AGAIN_SECONDS, HEARTBEAT_SECONDS, LOOK_SECONDS, Succession
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.connect_frames import Hello, decode_hello
@@ -137,6 +138,8 @@ class LoopLink(Link, asyncio.Protocol):
         self._is_paused = False
         self._room: list[asyncio.Future[None]] = []
         self._heartbeat_timer: asyncio.TimerHandle | None = None
+        self._succession: Succession | None = None
+        self._succession_timer: asyncio.TimerHandle | None = None
         self._last_received = loop.time()
         self._room_bytes = FIRST_FRAME_BYTES_MAX - HEADER_BYTES
 
@@ -156,6 +159,11 @@ class LoopLink(Link, asyncio.Protocol):
         self._room_bytes = self.negotiated.segment_bytes - HEADER_BYTES
         self._reader.frame_bytes_max = self.negotiated.segment_bytes
         self._schedule_heartbeat()
+
+    def watch_succession(self, succession: Succession) -> None:
+        if self._succession is None and self.negotiated.life > 0:
+            self._succession = succession
+            self._succession_timer = self.loop.call_later(HEARTBEAT_SECONDS, self._on_silence)
 
     @property
     def failure(self) -> MQError | None:
@@ -413,8 +421,9 @@ class LoopLink(Link, asyncio.Protocol):
             return
         self._flush()
         self._failure = error
-        if self._heartbeat_timer is not None:
-            self._heartbeat_timer.cancel()
+        for timer in (self._heartbeat_timer, self._succession_timer):
+            if timer is not None:
+                timer.cancel()
         requests, self._requests = self._requests, {}
         self._segmented.clear()
         for each in requests.values():
@@ -428,6 +437,32 @@ class LoopLink(Link, asyncio.Protocol):
             self._transport.close()
 
     # -- heartbeats ----------------------------------------------------------------------------------------------------
+
+    def _on_silence(self) -> None:
+        """Look for a later leader while a task waits for a queue manager that is silent."""
+        assert self._succession is not None
+        silent = self.loop.time() - self._last_received
+        if not self._requests:
+            silent = 0.0
+        wait = HEARTBEAT_SECONDS - silent
+        if silent >= LOOK_SECONDS:
+            self._succession.look(self.negotiated, self._on_successor)
+            wait = float(AGAIN_SECONDS)
+        elif silent >= HEARTBEAT_SECONDS:
+            self._write(frame(HEARTBEAT, 0, 1))
+            wait = LOOK_SECONDS - silent
+        self._succession_timer = self.loop.call_later(wait, self._on_silence)
+
+    def _on_successor(self, text: str) -> None:
+        """On the thread that has asked."""
+        with suppress(RuntimeError):  # the loop is closed
+            self.loop.call_soon_threadsafe(self._leave, text)
+
+    def _leave(self, text: str) -> None:
+        transport = self._transport
+        self._fail(connection_broken(text))
+        if transport is not None:
+            transport.abort()
 
     def _schedule_heartbeat(self) -> None:
         interval = float(self.negotiated.heartbeat_seconds)

@@ -13,6 +13,7 @@ from ostler.client.locate import registry
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.locate.embedded import application_name, queue_manager_for, user_name
 from ostler.client.locate.endpoints import endpoints
+from ostler.client.locate.group_attach import running_member
 from ostler.client.mqi.connection_state import ConnectionState, register_state
 from ostler.client.mqi.put_get import bind, bound_connection
 from ostler.client.mqi.remote.connect import Destination, connect_remote
@@ -76,7 +77,13 @@ def _in_process(name: str, parameters: ConnectParameters) -> QueueManager | None
 
 
 def _bind(manager: QueueManager, parameters: ConnectParameters) -> int:
-    hconn = bind(manager, parameters.user or user_name(), parameters.application or application_name())
+    hconn = bind(
+        manager,
+        parameters.user or user_name(),
+        parameters.application or application_name(),
+        options=parameters.accounting | parameters.tag_options,
+        tag=parameters.connection_tag,
+    )
     thread = None if parameters.is_shared else threading.current_thread()
     register_state(ConnectionState(hconn, bound_connection(hconn), thread))
     return hconn
@@ -103,7 +110,7 @@ def _directory(
         return QueueManagerDirectory(root, there[0].name) if len(there) == 1 else None
     directory = QueueManagerDirectory(root, name)
     try:
-        return directory if directory.exists() else None
+        return directory if directory.exists() else running_member(root, name)
     except ValueError:
         return None
     except PermissionError as error:

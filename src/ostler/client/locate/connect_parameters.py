@@ -80,6 +80,8 @@ class ConnectParameters:
     local_address: str = ""
     is_shared: bool = False
     accounting: int = 0  # MQCNO options that switch accounting for this connection
+    tag_options: int = 0  # MQCNO_SERIALIZE_CONN_TAG_* or MQCNO_RESTRICT_CONN_TAG_*
+    connection_tag: bytes = b""  # ConnTag of MQCNO, 128 bytes
     data: str | Path | None = None
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from ostler.client.link.dialler import Dialler
 from ostler.client.locate import registry
 from ostler.client.locate.connect_parameters import Binding, ConnectParameters, Reconnect, TlsSettings
 from ostler.client.locate.embedded import application_name, queue_manager_for, user_name
+from ostler.client.locate.group_attach import running_member
 from ostler.client.session.in_process import LocalSession
 from ostler.client.session.session import Session
 from ostler.model import constants as mq
@@ -131,7 +132,7 @@ def _directory(parameters: ConnectParameters) -> QueueManagerDirectory | None:
     root = data_root(os.environ) if parameters.data is None else Path(parameters.data).absolute()
     directory = QueueManagerDirectory(root, parameters.queue_manager)
     try:
-        return directory if directory.exists() else None
+        return directory if directory.exists() else running_member(root, parameters.queue_manager)
     except ValueError:
         return None
     except PermissionError as error:

@@ -13,10 +13,16 @@ from typing import Final, NamedTuple
 
 from ostler.client.link.dialler import Dialler
 from ostler.client.link.link import Link, LinkListener, connect_conversation
+from ostler.client.link.succession import silent_last
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.locate.embedded import application_name, user_name
 from ostler.client.locate.endpoints import endpoints, tls_settings
-from ostler.client.mqi.remote.connect import ALLOW_PLAIN_PASSWORD, FINAL_REASONS
+from ostler.client.mqi.remote.connect import (
+    ALLOW_PLAIN_PASSWORD,
+    FINAL_REASONS,
+    check_tag_version,
+    succession_of,
+)
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
@@ -51,13 +57,17 @@ class Route:
             directory = self._directory
             return await self._join_link(partial(self.dialler.local, directory), listener, is_private=True)
         failures: list[MQError] = []
-        for endpoint in endpoints(self.parameters, os.environ):
+        found = endpoints(self.parameters, os.environ)
+        for endpoint in silent_last(found, lambda each: each):
             tls = tls_settings(self.parameters, endpoint, os.environ)
             if self.reconnect == "no":
                 self.reconnect = endpoint.reconnect
             is_private = tls is not None or endpoint.is_this_machine
             try:
-                return await self._join_link(partial(self.dialler.client, endpoint, tls), listener, is_private)
+                joined = await self._join_link(partial(self.dialler.client, endpoint, tls), listener, is_private)
+                if len(found) > 1:
+                    joined.link.watch_succession(succession_of(self.parameters, os.environ, endpoint, found))
+                return joined
             except MQError as error:
                 failures.append(error)
                 if error.reason in FINAL_REASONS:
@@ -74,6 +84,7 @@ class Route:
             is_shared = link.is_shared
             tries += not is_shared
             try:
+                check_tag_version(int(link.negotiated.version), asked)
                 joined = await connect_conversation(link, asked, listener)
             except MQError as error:
                 if not is_shared or not _is_failure(error, link):
@@ -93,7 +104,8 @@ class Route:
                 f"{ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
         asked = ConnectArguments()
-        asked.options = self.parameters.accounting
+        asked.options = parameters.accounting | parameters.tag_options
+        asked.tag = parameters.connection_tag
         asked.application_type = mq.MQAT_UNIX
         asked.application = self.application
         asked.queue_manager = parameters.queue_manager

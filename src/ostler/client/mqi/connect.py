@@ -25,7 +25,7 @@ from ostler.client.mqi.connection_state import (
 )
 from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, error_result, unbind
 from ostler.client.mqi.variable_strings import write_end
-from ostler.engine.connection import AsyncStatus
+from ostler.engine.connection import AsyncStatus, generated_tag
 from ostler.engine.pubsub import subscription_calls
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
@@ -39,6 +39,13 @@ _SHARED: Final = mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_HANDLE_SHARE_NO_BLOCK
 LOCAL_BINDINGS: Final = (
     mq.MQCNO_LOCAL_BINDING | mq.MQCNO_FASTPATH_BINDING | mq.MQCNO_SHARED_BINDING | mq.MQCNO_ISOLATED_BINDING
 )
+# Of the connection tag: MQCNO, ConnTag.
+TAG_OPTIONS: Final = (
+    mq.MQCNO_SERIALIZE_CONN_TAG_Q_MGR
+    | mq.MQCNO_SERIALIZE_CONN_TAG_QSG
+    | mq.MQCNO_RESTRICT_CONN_TAG_Q_MGR
+    | mq.MQCNO_RESTRICT_CONN_TAG_QSG
+)
 # Groups of options of which at most one may be given.
 EXCLUSIVE_OPTIONS: Final = (
     _SHARED | mq.MQCNO_HANDLE_SHARE_NONE,
@@ -50,6 +57,7 @@ EXCLUSIVE_OPTIONS: Final = (
     mq.MQCNO_NO_CONV_SHARING | mq.MQCNO_ALL_CONVS_SHARE,
     mq.MQCNO_CD_FOR_OUTPUT_ONLY | mq.MQCNO_USE_CD_SELECTION,
     mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_RECONNECT_Q_MGR,
+    TAG_OPTIONS,
 )
 ACCOUNTING_OPTIONS: Final = (
     mq.MQCNO_ACCOUNTING_MQI_ENABLED
@@ -87,7 +95,8 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
                 if existing.bound.manager is not manager:
                     raise MQError(mq.MQRC_ANOTHER_Q_MGR_CONNECTED)
                 return existing.hconn, mq.MQCC_WARNING, mq.MQRC_ALREADY_CONNECTED
-        hconn = bind(manager, user, application, options=options & ACCOUNTING_OPTIONS)
+        tag_options, tag = connection_tag(cno, version, options)
+        hconn = bind(manager, user, application, options=options & ACCOUNTING_OPTIONS | tag_options, tag=tag)
     except MQError as error:
         return mq.MQHC_UNUSABLE_HCONN, *error_result(error)
     bound = bound_connection(hconn)
@@ -108,6 +117,15 @@ def _check_options(options: int) -> None:
         raise MQError(
             mq.MQRC_ENVIRONMENT_ERROR, "This connects within the process only; leave MQCNO_CLIENT_BINDING out."
         )
+
+
+def connection_tag(cno: bytes | bytearray | None, version: int, options: int) -> tuple[int, bytes]:
+    """Return the options of the connection tag and the tag. Without a tag (MQCT_NONE) the options have no effect."""
+    wanted = options & TAG_OPTIONS
+    if not wanted or cno is None or version < _CONN_TAG_VERSION:
+        return 0, b""
+    tag = bytes(MQCNO.read_bytes(cno, "ConnTag"))
+    return (wanted, tag) if tag != mq.MQCT_NONE else (0, b"")
 
 
 def manager_name(name: str | bytes) -> str:
@@ -210,7 +228,7 @@ def _fill_in(cno: bytearray, version: int, options: int, bound: Bound) -> None:
     if version >= _CONNECTION_ID_VERSION:
         MQCNO.patch(cno, "ConnectionId", identifier)
     if version >= _CONN_TAG_VERSION and options & mq.MQCNO_GENERATE_CONN_TAG:
-        MQCNO.patch(cno, "ConnTag", b"MQCT" + identifier + bound.engine.padded_name)
+        MQCNO.patch(cno, "ConnTag", generated_tag(identifier, bound.engine.padded_name))
 
 
 def MQDISC(hconn: int) -> Connected:

@@ -21,6 +21,7 @@ from ostler.client.mqi.channel_descriptor import MQCD, MQSCO, ChannelDescriptor,
 from ostler.client.mqi.connect import Connected
 from ostler.client.mqi.put_get import error_result
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, remote_connection
+from ostler.engine.connection import generated_tag
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQCNO, MQCSP
@@ -93,6 +94,7 @@ def connect_parameters(name: str, cno: bytearray | None, version: int, options: 
     sco = _structure(cno, version, 4, "SSLConfig", MQSCO)
     user, password = _credentials(_structure(cno, version, 5, "SecurityParms", MQCSP))
     binding = _binding(options, channel)
+    tag_options, tag = mqi_connect.connection_tag(cno, version, options)
     parameters = ConnectParameters(
         queue_manager=name,
         binding=binding,
@@ -105,6 +107,8 @@ def connect_parameters(name: str, cno: bytearray | None, version: int, options: 
         ccdt_url=_ccdt_url(cno, version),
         is_shared=bool(options & _SHARED),
         accounting=options & mqi_connect.ACCOUNTING_OPTIONS,
+        tag_options=tag_options,
+        connection_tag=tag,
     )
     return parameters if channel is None else _over(channel, parameters, options)
 
@@ -206,4 +210,4 @@ def _fill_in(cno: bytearray, version: int, options: int, hconn: int) -> None:
         MQCNO.patch(cno, "ConnectionId", remote.connection_id)
     if version >= 3 and options & mq.MQCNO_GENERATE_CONN_TAG:
         name = remote.queue_manager.encode("latin-1", "replace").ljust(48)
-        MQCNO.patch(cno, "ConnTag", b"MQCT" + remote.connection_id + name)
+        MQCNO.patch(cno, "ConnTag", generated_tag(remote.connection_id, name))

@@ -30,6 +30,7 @@ _Requests = list[tuple[CallbackConsumer, GetRequest]]
 
 _NO_HANDLE: Final = Handle(0, OTHER_OBJECT, "", 0)
 # A request with this limit is answered when a message arrives, but removes none: no message is so short.
+_ASKED_SECONDS: Final = 1.0
 _TAKES_NOTHING: Final = -(1 << 40)
 
 
@@ -81,9 +82,21 @@ class EngineConsumerPort(ConsumerPort):
                     self._wakeup.get_nowait()
             except Empty:
                 pass
+            self._await_answers(waiting)
             with engine_turn(self._bound, even_if_broken=True):
                 found = _cancel_waiting(waiting, time.monotonic())
         return [(consumer, delivery) for consumer, request in found if (delivery := self._delivery(consumer, request))]
+
+    def _await_answers(self, waiting: _Requests) -> None:
+        """Wait for what the coupling facility is asked: it may have taken messages of shared queues already."""
+        while True:
+            with engine_turn(self._bound, even_if_broken=True) as engine:
+                asked = [request for _, request in waiting if request.asking is not None and request.max_bytes >= 0]
+                answers = [getting.end_wait(engine, request) for request in asked]
+                if all(answers):
+                    return
+            with suppress(Empty):
+                self._wakeup.get(timeout=_ASKED_SECONDS)
 
     def _delivery(self, consumer: CallbackConsumer, request: GetRequest) -> Delivery | None:
         """Return the delivery of an answered request; None when the removal of the message cannot become durable."""
@@ -204,9 +217,8 @@ def _arrival_watch(bound: Bound, consumer: CallbackConsumer, wake: Callable[[], 
     watch.token = model.token
     watch.max_bytes = _TAKES_NOTHING
     watch.waker = wake
-    queue = watch.handle.queue
-    assert queue is not None
-    queue.waiting.add(watch)
+    watch.wait_ms = UNLIMITED
+    getting.add_watch(bound.engine, watch)
     return watch
 
 
@@ -222,5 +234,7 @@ def _cancel_waiting(waiting: _Requests, now: float) -> _Requests:
                 request.reason = mq.MQRC_NO_MSG_AVAILABLE
                 answered.append((consumer, request))
         elif request.max_bytes >= 0:
-            answered.append((consumer, request))
+            is_over = bool(consumer.waits_until) and consumer.waits_until <= now
+            if request.md or request.reason != mq.MQRC_NO_MSG_AVAILABLE or is_over:
+                answered.append((consumer, request))
     return answered

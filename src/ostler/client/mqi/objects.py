@@ -18,15 +18,25 @@ from ostler.client.mqi.object_structures import (
     fit_attributes,
     open_arguments,
 )
-from ostler.client.mqi.put_get import Bound, Result, completion, error_result, publish_level, put_parts
+from ostler.client.mqi.put_get import (
+    Bound,
+    Result,
+    completion,
+    error_result,
+    publish_level,
+    put_parts,
+    wait_for_task,
+    wake_when_done,
+)
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
-from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.open import OpenRequest, close_object, complete_open, open_object
 from ostler.engine.outcomes import CloseOutcome, PutOutcome
+from ostler.engine.shared.opens import refresh_queue
 from ostler.model import constants as mq
 from ostler.model.errors import LogFull, MQError
 from ostler.model.structures.pmo import MQPMO
@@ -43,7 +53,11 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
         bound = usable_connection(hconn)
         asked = open_arguments(od, options)
         request = make_open_request(bound.engine, asked)
-        found, lsn = retry_when_log_full(bound, lambda engine: _open(engine, bound, asked, request))
+        found, lsn, handle = retry_when_log_full(bound, lambda engine: _open(engine, bound, asked, request))
+        if handle.opening is not None:
+            wait_for_task(bound, handle.opening)
+            with engine_turn(bound) as engine:
+                complete_open(engine, bound.connection, handle)
         wait_durable(bound, lsn)
     except MQError as error:
         return mq.MQHO_UNUSABLE_HOBJ, *error_result(error)
@@ -51,12 +65,13 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
     return found.hobj, mq.MQCC_OK, mq.MQRC_NONE
 
 
-def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[OpenReply, int]:
+def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[OpenReply, int, Handle]:
     """Open an object. Returns the reply and the LSN to wait for: a permanent dynamic queue must survive a restart."""
     handle = open_object(engine, bound.connection, request)
+    wake_when_done(bound, handle.opening)
     made = handle.queue if handle.created_dynamic else None
     lsn = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
-    return make_open_reply(engine, handle, asked), lsn
+    return make_open_reply(engine, handle, asked), lsn, handle
 
 
 def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
@@ -65,6 +80,8 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
         bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
         closed = retry_when_log_full(bound, lambda engine: _close(engine, bound, handle, options))
+        if closed.task is not None:
+            wait_for_task(bound, closed.task)
         wait_durable(bound, closed.after_lsn)
     except MQError as error:
         return hobj, *error_result(error)
@@ -76,7 +93,9 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
 
 def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> CloseOutcome:
     try:
-        return close_object(engine, bound.connection, handle, options)
+        closed = close_object(engine, bound.connection, handle, options)
+        wake_when_done(bound, closed.task)
+        return closed
     except LogFull:
         raise  # it is tried again and not counted
     except MQError:
@@ -123,12 +142,20 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     def verb(engine: Engine) -> PutOutcome:
         outcome = putting.put1(engine, connection, request, descriptor, options, property_block, buffer, source, level)
         outcome.check()
+        wake_when_done(bound, outcome.task)
         return outcome
 
     def count_failure(engine: Engine) -> None:
         statistics.count_put1_failed(engine, connection, request.object_type)
 
     done = retry_when_log_full(bound, verb, count_failure)
+    if done.task is not None:
+        wait_for_task(bound, done.task)
+        if done.has_failed():
+            with engine_turn(bound) as engine:
+                count_failure(engine)
+            wait_durable(bound, done.after_lsn)
+            done.check()
     describe_put(od, md, pmo, done.md, done.resolved_names)
     if version > 2:
         message_handles.complete_put(connection.message_handles, bytes(pmo), done.md)
@@ -144,11 +171,24 @@ def MQINQ(
         bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
         check_counts(int_count, char_length)
+        _refresh(bound, handle)
         with engine_turn(bound) as engine:
             integers, texts, reason = _inquire(engine, bound, handle, list(selectors))
     except MQError as error:
         return [], b"", *error_result(error)
     return fit_attributes(integers, texts, reason, int_count, char_length)
+
+
+def _refresh(bound: Bound, handle: Handle) -> None:
+    """Have the depth and the opens of a shared queue told by the coupling facility."""
+    queue = handle.queue
+    if queue is None or not queue.is_shared:
+        return
+    with engine_turn(bound) as engine:
+        task = refresh_queue(engine, queue)
+        wake_when_done(bound, task)
+    if task is not None:
+        wait_for_task(bound, task)
 
 
 def _inquire(engine: Engine, bound: Bound, handle: Handle, selectors: list[int]) -> tuple[list[int], list[bytes], int]:

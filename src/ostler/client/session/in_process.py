@@ -37,14 +37,15 @@ from ostler.engine import put as putting
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
-from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.open import OpenRequest, close_object, complete_open, open_object
 from ostler.engine.outcomes import PutOutcome, RetainedOutcome
 from ostler.engine.properties.property_block import encode_block
 from ostler.engine.pubsub import subscribe as subscribing
 from ostler.engine.pubsub.subscribe import SubscribeResult
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.undo_get import undo_get
-from ostler.engine.syncpoint import back_out_unit, commit_unit
+from ostler.engine.shared.clearing import SharedClear, begin_clear
+from ostler.engine.syncpoint import back_out_unit
 from ostler.engine.task import EngineTask
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
@@ -259,7 +260,20 @@ class LocalSession(Session, EndListener):
         await self.administer(lambda engine: objects.delete(engine, kind, name, purge))
 
     async def clear(self, queue: str) -> None:
-        await self.administer(lambda engine: objects.clear(engine, queue))
+        def verb(engine: Engine) -> tuple[SharedClear | None, int, WakeEvent | None]:
+            found = objects.clearable_queue(engine, queue)
+            if not found.is_shared:
+                return None, objects.clear(engine, queue), None
+            clear = begin_clear(engine, found)
+            return clear, 0, self._event_of_task(clear)
+
+        clear, lsn, event = await self.retry_when_log_full(verb)
+        await self.runtime.wait_durable(self.bound, lsn)
+        if event is not None and clear is not None:
+            await event.wait(None)
+            clear.check()
+            if clear.failure is not None:
+                raise clear.failure
 
     async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
         with self.engine_turn() as engine:
@@ -271,12 +285,17 @@ class LocalSession(Session, EndListener):
     # -- opening and closing -------------------------------------------------------------------------------------------
 
     async def open(self, request: OpenRequest) -> OpenQueue:
-        def verb(engine: Engine) -> tuple[Handle, int]:
+        def verb(engine: Engine) -> tuple[Handle, int, WakeEvent | None]:
             handle = open_object(engine, self.connection, request)
             # A permanent dynamic queue was created: it must survive a restart.
-            return handle, engine.journal.end_lsn() if handle.created_dynamic else 0
+            lsn = engine.journal.end_lsn() if handle.created_dynamic else 0
+            return handle, lsn, self._event_of_task(handle.opening)
 
-        handle, lsn = await self.retry_when_log_full(verb)
+        handle, lsn, done = await self.retry_when_log_full(verb)
+        if done is not None:
+            await done.wait(None)
+            with self.engine_turn(is_checked=False) as engine:
+                complete_open(engine, self.connection, handle)
         await self.runtime.wait_durable(self.bound, lsn)
         return LocalQueue(self, handle)
 
@@ -324,6 +343,9 @@ class LocalSession(Session, EndListener):
             if handle.number not in self.connection.handles or not self._manager.running:
                 return mq.MQRC_NONE
             closed = close_object(engine, self.connection, handle, options)
+            done = self._event_of_task(closed.task)
+        if done is not None:
+            await done.wait(None)
         await self.runtime.wait_durable(self.bound, closed.after_lsn)
         return closed.reason
 
@@ -367,12 +389,20 @@ class LocalSession(Session, EndListener):
         return await self._put(verb, count_failure)
 
     async def _put(self, verb: Callable[[Engine], PutOutcome], count_failure: Callable[[Engine], None]) -> Put:
-        def checked(engine: Engine) -> PutOutcome:
+        def checked(engine: Engine) -> tuple[PutOutcome, WakeEvent | None]:
             outcome = verb(engine)
             outcome.check()
-            return outcome
+            return outcome, self._event_of_task(outcome.task)
 
-        done = await self.retry_when_log_full(checked, count_failure)
+        done, event = await self.retry_when_log_full(checked, count_failure)
+        if event is not None and done.task is not None:
+            await event.wait(None)
+            done.task.check()
+            if done.has_failed():
+                with self.engine_turn(is_checked=False) as engine:
+                    count_failure(engine)
+                await self.runtime.wait_durable(self.bound, done.after_lsn)
+                done.check()
         log = self.bound.writer.log
         await self.runtime.wait_durable(self.bound, log.end_lsn() if log.buffer_is_full() else done.after_lsn)
         return Put(done.md, done.reason)
@@ -410,7 +440,7 @@ class LocalSession(Session, EndListener):
                 # A get without MQGMO_WAIT is answered when the search of the queue has ended.
                 waits = request.options & mq.MQGMO_WAIT and request.wait_ms != 0
                 await self._wait(request, event, wait_seconds(asked) if waits else None)
-            if substitute is None or self._commit_substitute(request, substitute):
+            if substitute is None or await self._commit_substitute(request, substitute):
                 break
         if request.reason == mq.MQRC_NO_MSG_AVAILABLE:
             return None
@@ -439,7 +469,7 @@ class LocalSession(Session, EndListener):
         """Wait until the request is answered or its time is up."""
         try:
             await event.wait(wait)
-            while request.is_reading and not self._ends_wait(request):
+            while (request.is_reading or request.asking is not None) and not self._ends_wait(request):
                 await event.wait(None)  # its time is up, but its message is being read
         except BaseException:
             self._cancel_get(request)
@@ -476,7 +506,8 @@ class LocalSession(Session, EndListener):
         """
         if unit is None or unit.backed_out_by_system:
             return
-        is_alone = len(unit.entries) == 1
+        operations = unit.shared.operations if unit.shared is not None else 0
+        is_alone = len(unit.entries) + operations == 1
         back_out_unit(engine, unit)
         if is_alone:
             self.connection.unit_of_work = None
@@ -484,7 +515,7 @@ class LocalSession(Session, EndListener):
             unit.entries = []
             unit.backed_out_by_system = True
 
-    def _commit_substitute(self, request: GetRequest, substitute: Connection) -> bool:
+    async def _commit_substitute(self, request: GetRequest, substitute: Connection) -> bool:
         """Commit the get of a substitute connection. Returns False when the queue manager has backed it out."""
         with self.engine_turn(is_checked=False) as engine:
             unit = substitute.unit_of_work
@@ -497,10 +528,13 @@ class LocalSession(Session, EndListener):
             if self._manager.running and (self.connection.broken or self.closed):
                 back_out_unit(engine, unit)
             self.check()
-            lsn = commit_unit(engine, unit)
-            if lsn > request.after_lsn:
-                request.after_lsn = lsn
-            return True
+            outcome = syncpoint.commit_work(engine, unit)
+            done = self._event_of_task(outcome.task)
+        if done is not None:
+            await done.wait(None)
+        if outcome.after_lsn > request.after_lsn:
+            request.after_lsn = outcome.after_lsn
+        return outcome.reason == mq.MQRC_NONE
 
     async def _wait_until_removed(self, request: GetRequest) -> None:
         """Wait until the removal of the message is durable; only then the program may see it."""

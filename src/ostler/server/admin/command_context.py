@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ostler.command.admin.context import (
+    CHANNEL_ACTIVE,
     Answer,
     ApplicationStatus,
     ChannelStatus,
@@ -22,7 +23,10 @@ from ostler.command.admin.context import (
     ManagerStatus,
     ServiceStatus,
 )
+from ostler.command.admin.group_scope import GroupCommands
 from ostler.command.admin.objects import matches
+from ostler.command.admin.sharing_control import SharingControl
+from ostler.command.group.catalogue import GroupCatalogue
 from ostler.engine import objects
 from ostler.engine.core import QUIESCING, RUNNING, Engine
 from ostler.engine.events import configuration_events
@@ -35,6 +39,8 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.pcf import Parameter
 from ostler.model.replication import GroupStatus
+from ostler.server.admin.group_commands import UserGroupCommands
+from ostler.server.channels.group_commands import RunsElsewhere
 from ostler.server.config.qm_ini import LogManagement
 from ostler.server.net.listeners import ListenerRefused
 from ostler.server.security.os_users import user_name
@@ -44,6 +50,7 @@ from ostler.server.storage.space_quota import QuotaDisk
 if TYPE_CHECKING:
     from ostler.server.admin.command_server import CommandServer
     from ostler.server.channels.initiator import ChannelInitiator
+    from ostler.server.coupling.group_service import GroupService
     from ostler.server.queue_manager import QueueManager
     from ostler.server.services import Services
 
@@ -100,7 +107,7 @@ class ManagerCommandContext(CommandContext):
     def stop_listener(self, name: str) -> None:
         raise _no_server()
 
-    def start_channel(self, name: str) -> None:
+    def start_channel(self, name: str, disposition: str = "") -> None:
         raise _no_server()
 
     def stop_channel(
@@ -110,6 +117,7 @@ class ManagerCommandContext(CommandContext):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None:
         raise _no_server()
 
@@ -256,6 +264,8 @@ class CommandHost(Protocol):
     @property
     def initiator(self) -> ChannelInitiator: ...
     @property
+    def sharing(self) -> GroupService | None: ...
+    @property
     def services(self) -> Services: ...
 
     def start_listener(self, name: str) -> int: ...
@@ -263,7 +273,7 @@ class CommandHost(Protocol):
     def listener_status(self) -> list[ListenerStatus]: ...
     def start_channel_initiator(self, queue: str = "") -> None: ...
     def stop_channel_initiator(self) -> None: ...
-    def start_channel(self, name: str) -> None: ...
+    def start_channel(self, name: str, disposition: str = "") -> None: ...
     def stop_channel(
         self,
         name: str,
@@ -271,11 +281,12 @@ class CommandHost(Protocol):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None: ...
     def channel_status(self) -> list[ChannelStatus]: ...
     def ping_channel(self, name: str, data_bytes: int) -> None: ...
-    def reset_channel(self, name: str, sequence_number: int) -> None: ...
-    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str: ...
+    def reset_channel(self, name: str, sequence_number: int, disposition: str = "") -> None: ...
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"", disposition: str = "") -> str: ...
     def application_status(self) -> dict[int, ApplicationStatus]: ...
     def stop_connection(self, number: int) -> bool: ...
     def refresh_tls(self) -> None: ...
@@ -289,6 +300,11 @@ class ServerCommandContext(ManagerCommandContext):
         super().__init__(server.manager)
         self._server = server
 
+    @property
+    def group(self) -> GroupCatalogue | None:
+        sharing = self._server.sharing
+        return sharing.definitions.catalogue if sharing is not None else None
+
     def start_listener(self, name: str) -> None:
         try:
             self._server.start_listener(name)
@@ -298,8 +314,8 @@ class ServerCommandContext(ManagerCommandContext):
     def stop_listener(self, name: str) -> None:
         self._server.stop_listener(name)
 
-    def start_channel(self, name: str) -> None:
-        self._server.start_channel(name)
+    def start_channel(self, name: str, disposition: str = "") -> None:
+        self._server.start_channel(name, disposition)
 
     def stop_channel(
         self,
@@ -308,17 +324,34 @@ class ServerCommandContext(ManagerCommandContext):
         status: str = "STOPPED",
         connection_name: str = "",
         queue_manager: str = "",
+        disposition: str = "",
     ) -> None:
-        self._server.stop_channel(name, mode, status, connection_name, queue_manager)
+        try:
+            self._server.stop_channel(name, mode, status, connection_name, queue_manager, disposition)
+        except RunsElsewhere as elsewhere:
+            self._stop_at(elsewhere.manager, name, mode, status)
+
+    def _stop_at(self, manager: str, name: str, mode: str, status: str) -> None:
+        """Have another member stop a channel of the group that runs there."""
+        group = self.group_commands()
+        if group is None or self.is_from_member or manager not in group.active_members():
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use at {manager}. Stop it there.")
+        text = f"STOP CHANNEL('{name}') MODE({mode}) STATUS({status}) CHLDISP(SHARED)"
+        for answer in group.run_mqsc([manager], text):
+            if not answer.is_done:
+                said = "; ".join(part.decode() for part in answer.parts)
+                raise CommandRefused(
+                    "AMQ8101E", f"Channel {name} was not stopped at {manager}: {answer.problem or said}"
+                )
 
     def ping_channel(self, name: str, data_bytes: int) -> None:
         self._server.ping_channel(name, data_bytes)
 
-    def reset_channel(self, name: str, sequence_number: int) -> None:
-        self._server.reset_channel(name, sequence_number)
+    def reset_channel(self, name: str, sequence_number: int, disposition: str = "") -> None:
+        self._server.reset_channel(name, sequence_number, disposition)
 
-    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
-        return self._server.resolve_channel(name, action, luwid)
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"", disposition: str = "") -> str:
+        return self._server.resolve_channel(name, action, luwid, disposition)
 
     def start_channel_initiator(self, queue: str) -> None:
         self._server.start_channel_initiator(queue)
@@ -347,6 +380,10 @@ class ServerCommandContext(ManagerCommandContext):
             channel_initiator=self._server.initiator.status,
             command_server=self._server.commands.status,
         )
+
+    def sharing(self) -> SharingControl | None:
+        service = self._server.sharing
+        return service.structures if service is not None else None
 
     def stop_connection(self, number: int) -> bool:
         return self._server.stop_connection(number)
@@ -379,10 +416,11 @@ class ServerCommandContext(ManagerCommandContext):
 class UserCommandContext(ServerCommandContext):
     """A queue manager with sockets, as far as one user may give it commands."""
 
-    def __init__(self, server: CommandHost, user: str, origin: int) -> None:
+    def __init__(self, server: CommandHost, user: str, origin: int, is_from_member: bool = False) -> None:
         super().__init__(server)
         self._user = user
         self._origin = origin
+        self._is_from_member = is_from_member
         self._is_privileged = server.manager.users.is_administrator(user)
 
     @property
@@ -392,6 +430,15 @@ class UserCommandContext(ServerCommandContext):
     @property
     def origin(self) -> int:
         return self._origin
+
+    def group_commands(self) -> GroupCommands | None:
+        with self._manager.turn as engine:
+            sharing = engine.sharing
+        return None if sharing is None else UserGroupCommands(self._manager, sharing, self._user)
+
+    @property
+    def is_from_member(self) -> bool:
+        return self._is_from_member
 
     def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         if self._is_privileged:

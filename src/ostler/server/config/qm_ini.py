@@ -14,10 +14,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from ostler.server.config import replication_ini
+from ostler.server.config import replication_ini, sharing_ini
 from ostler.server.config.ini_file import ConfigurationError, IniAttribute, IniFile
 from ostler.server.config.ini_rules import Rule, Values
 from ostler.server.config.replication_ini import FoundStanzas, ReplicationSection, read_replication
+from ostler.server.config.sharing_ini import SharingSection, read_sharing
 
 PAGE_BYTES: Final = 4096
 _LOG_FILES_MAX: Final = 511
@@ -143,6 +144,8 @@ class QueueManagerSettings:
     """The disk space of the queue manager's directory (crtmqm -fs); None: all that the disk has."""
     replication: ReplicationSection | None = None
     """The instances of a replicated queue manager; None when it is not one."""
+    sharing: SharingSection | None = None
+    """The queue-sharing group of the queue manager; None when it is in none."""
 
 
 _YES_NO: Final = ("YES", "NO")
@@ -211,7 +214,11 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("ExitPath", "ExitsDefaultPath", any_text=True),
     Rule("ExitPath", "ExitsDefaultPath64", any_text=True),
     *replication_ini.RULES,
+    *sharing_ini.RULES,
 )
+
+COPIED_STANZAS: Final = ("TuningParameters", "Channels", "TCP", "SSL", "Security")
+"""Stanzas that are the queue manager's: its instances have them from the active one. All others are the instance's."""
 
 _BY_NAME: Final[dict[tuple[str, str], Rule]] = {(rule.stanza.lower(), rule.name.lower()): rule for rule in RULES}
 _STANZAS: Final = frozenset(rule.stanza.lower() for rule in RULES)
@@ -352,6 +359,7 @@ def _settings(file: IniFile) -> QueueManagerSettings:
         tuple(notices),
         values["filesystem"].number_or_off("SizeMegabytes", None),
         read_replication(file, found, log.type is LogType.REPLICATED),
+        read_sharing(file),
     )
 
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from ostler.model.connection_names import Address, LocalAddress, parse_connection_names, parse_local_address
 from ostler.model.errors import MQError
-from ostler.model.replication import Acknowledgement, GroupRole
+from ostler.model.replication import SIDE_SETS, Acknowledgement, GroupRole
 from ostler.server.config.ini_file import ConfigurationError, IniFile
 from ostler.server.config.ini_rules import Rule, Values
 from ostler.server.config.instance_names import is_instance_name
@@ -46,6 +47,7 @@ INSTANCES_MAX: Final = 3
 RECOVERY_GROUPS_MAX: Final = 1
 LEASE_SECONDS_MIN: Final = 2
 """etcd grants no shorter lease."""
+_KEYS: Final = "ha"  # the key repository of the group, in the directory of the queue manager
 _HEARTBEAT_MS: Final = 5_000
 _ANY_ADDRESS: Final = LocalAddress("", 0, 0)
 _ENDPOINTS_MAX: Final = 16
@@ -141,12 +143,25 @@ class ReplicationSection:
     """A program for floating addresses: it is run with "up" when this instance leads, with "down" when it ceases."""
     listener_address: str = ""
     """The address of this machine at which TCP listeners listen here, in place of IPADDR: definitions are copied."""
+    side_files: frozenset[str] = frozenset(SIDE_SETS)
+    """Files beside the log that this instance takes over from the active one."""
 
     def address_of(self, name: str) -> Address | None:
         for each in self.instances:
             if each.name == name:
                 return each.address
         return None
+
+    def repository(self, directory: Path) -> Path | None:
+        """Return the key repository of the group, in a queue manager's directory if none is named; None without one."""
+        if self.key_repository:
+            return Path(self.key_repository)
+        default = directory / _KEYS
+        return default if default.exists() else None
+
+    def copies_side_files(self, directory: Path) -> bool:
+        """Return True when files beside the log are copied: there are keys among them, so links must be secured."""
+        return self.repository(directory) is not None
 
     def own_address(self) -> Address:
         """Return where this instance takes the log: of a group as the group has it, else LocalAddress."""
@@ -172,6 +187,8 @@ class ReplicationSection:
         return ""
 
 
+_ALL: Final = "ALL"
+_NONE: Final = "NONE"
 _ADDRESS: Final = "an address with a port, such as host1(4444)"
 RULES: Final[tuple[Rule, ...]] = (
     Rule(LOCAL, "Name", any_text=True),
@@ -208,6 +225,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(REPLICATION, "RecoveryLagAction", words=tuple(LagAction)),
     Rule(REPLICATION, "AddressCommand", any_text=True),
     Rule(REPLICATION, "ListenerAddress", any_text=True),
+    Rule(REPLICATION, "SideFiles", words=(_ALL, _NONE, *(each.upper() for each in SIDE_SETS)), several=True),
 )
 
 
@@ -284,6 +302,7 @@ class _StanzaReader:
             lag_action=LagAction(own.text("RecoveryLagAction", LagAction.TELL)),
             address_command=own.text("AddressCommand", ""),
             listener_address=own.text("ListenerAddress", ""),
+            side_files=self._side_files(own),
         )
 
     def _refuse_without_local(self, is_replicated: bool) -> None:
@@ -366,6 +385,15 @@ class _StanzaReader:
         if files["KeyFile"] and not files["CertificateFile"]:
             raise self._error(line, "KeyFile needs CertificateFile")
         return line, ArbiterSection(kind, endpoints, lease_seconds, path, user, *files.values())
+
+    def _side_files(self, own: Values) -> frozenset[str]:
+        words = own.words("SideFiles", (_ALL,))
+        if len(words) > 1 and (_ALL in words or _NONE in words):
+            line = self._line(REPLICATION, "SideFiles", 0)
+            raise self._error(line, f"SideFiles={','.join(words)} is not allowed; {_ALL} and {_NONE} stand alone")
+        if words == (_NONE,):
+            return frozenset()
+        return frozenset(SIDE_SETS) if words == (_ALL,) else frozenset(each.lower() for each in words)
 
     def _copies(self, own: Values, instances: int) -> int:
         copies = own.number("Copies", INSTANCES_MIN if instances else 1)

@@ -295,6 +295,7 @@ def new_link(
     else:
         where = "local"
     link = ServerLink(reactor, sock, where, listener.is_local)
+    link.is_for_group = listener.is_group
     if sock.family == socket.AF_UNIX:
         raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         process, uid, _ = _CREDENTIALS.unpack(raw)

@@ -15,12 +15,14 @@ from mypy_extensions import i64, mypyc_attr
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
+from ostler.engine.accounting import record_connect_failed
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
-from ostler.engine.outcomes import UnitOutcome
+from ostler.engine.outcomes import PutOutcome, UnitOutcome
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, GetRequest
+from ostler.engine.shared.connection_tags import TagLock
 from ostler.engine.statistics import count_put_failed
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
@@ -33,6 +35,7 @@ from ostler.wire.frames import (
     BACK,
     CANCEL,
     COMMIT,
+    CONNECT,
     GET,
     HEADER_BYTES,
     MESSAGE,
@@ -189,16 +192,33 @@ class TaskReply:
 
 @final
 class UnitReply(TaskReply):
-    """The reply to a COMMIT or BACK."""
+    """The reply to a COMMIT, BACK or SETTLE. Its reason is known when the task is done."""
 
-    def __init__(self, conversation: ServerConversation, lsn: i64, data: bytes) -> None:
+    def __init__(self, conversation: ServerConversation, type: i64, number: i64, outcome: UnitOutcome) -> None:
         super().__init__(conversation)
-        self.lsn: i64 = lsn
-        self.data = data
+        self.type: i64 = type
+        self.number: i64 = number
+        self.outcome = outcome
 
     def on_done(self) -> None:
-        if self.data:
-            self.conversation.reply(self.lsn, self.data)
+        self.conversation.reply_unit(self.type, self.number, self.outcome)
+
+
+@final
+class PutReply(TaskReply):
+    """The reply to a PUT on a shared queue."""
+
+    def __init__(
+        self, conversation: ServerConversation, type: i64, number: i64, handle: Handle, outcome: PutOutcome
+    ) -> None:
+        super().__init__(conversation)
+        self.type: i64 = type
+        self.number: i64 = number
+        self.handle = handle
+        self.outcome = outcome
+
+    def on_done(self) -> None:
+        self.conversation.reply_put(self.type, self.number, self.handle, self.outcome)
 
 
 @final
@@ -211,6 +231,30 @@ class PendingDisconnect(TaskReply):
 
     def on_done(self) -> None:
         self.leave()
+
+
+@final
+class TagReply(TaskReply):
+    """The reply to a CONNECT whose tag is locked in the coupling facility first."""
+
+    def __init__(
+        self, conversation: ServerConversation, number: i64, task: TagLock, data: bytes, refuse: Callable[[], None]
+    ) -> None:
+        super().__init__(conversation)
+        self.number: i64 = number
+        self.task = task
+        self.data = data
+        self.refuse = refuse
+
+    def on_done(self) -> None:
+        conversation = self.conversation
+        reason: i64 = self.task.reason
+        if reason == mq.MQRC_NONE:
+            conversation.link.send(self.data)
+            return
+        record_connect_failed(conversation.engine)
+        self.refuse()
+        conversation.reply_failure(CONNECT, self.number, mq.MQCC_FAILED, reason, "")
 
 
 @final
@@ -363,6 +407,9 @@ class ServerConversation:
         if outcome.has_failed():
             if outcome.wants_log_space and self.reactor.stall(self, type, number, buffer[whole:end] + long_body):
                 return
+            if outcome.task is not None:
+                self.reactor.call_when_done(outcome.task, PutReply(self, type, number, handle, outcome))
+                return
             self._put_failed(type, number, reason, handle, "")
             return
         if number == 0:
@@ -370,6 +417,18 @@ class ServerConversation:
         code: i64 = mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING
         data = put_reply_frame(self.number, number, code, reason, outcome.md, type)
         self.reply(outcome.after_lsn, data)
+
+    def reply_put(self, type: i64, number: i64, handle: Handle, outcome: PutOutcome) -> None:
+        """Reply to a PUT on a shared queue, which the coupling facility has answered."""
+        reason: i64 = outcome.reason
+        if outcome.has_failed() and number != 0 and outcome.after_lsn > 0:
+            count_put_failed(self.engine, self.connection, handle)
+            self.reply(outcome.after_lsn, failure_frame(type, self.number, number, mq.MQCC_FAILED, reason, ""))
+        elif outcome.has_failed():
+            self._put_failed(type, number, reason, handle, "")
+        elif number != 0:
+            code: i64 = mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING
+            self.reply(outcome.after_lsn, put_reply_frame(self.number, number, code, reason, outcome.md, type))
 
     def _put_failed(self, type: i64, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
         count_put_failed(self.engine, self.connection, handle)
@@ -612,16 +671,17 @@ class ServerConversation:
             return
         holder.unit_of_work = None
         self.spare_holder = holder
-        lsn: i64 = 0
-        reason: i64 = mq.MQRC_NONE
+        outcome = UnitOutcome()
         if unit.backed_out_by_system:
-            reason = mq.MQRC_BACKED_OUT
+            outcome.reason = mq.MQRC_BACKED_OUT
         elif keeps:
-            lsn = syncpoint.commit_unit(self.engine, unit)
+            outcome = syncpoint.commit_work(self.engine, unit)
         else:
             syncpoint.back_out_unit(self.engine, unit)
-        if number != 0:
-            self.reply(lsn, reply_frame(SETTLE, self.number, number, completion_code(reason), reason))
+        if outcome.task is not None:
+            self.reactor.call_when_done(outcome.task, UnitReply(self, SETTLE, number, outcome))
+        else:
+            self.reply_unit(SETTLE, number, outcome)
 
     def _end_held(self, holder: Connection) -> None:
         """End a held message that was sent and is not settled: a persistent one returns, any other is removed.
@@ -632,12 +692,11 @@ class ServerConversation:
         unit = holder.unit_of_work
         if unit is None or unit.backed_out_by_system:
             return
-        for entry in unit.entries:
-            if entry.is_persistent:
-                self._back_out_held(holder)
-                return
+        if unit.first_lsn >= 0:  # it has a record: its message is persistent
+            self._back_out_held(holder)
+            return
         holder.unit_of_work = None
-        syncpoint.commit_unit(self.engine, unit)
+        syncpoint.commit_work(self.engine, unit)
 
     def _back_out_held(self, holder: Connection) -> None:
         """Return a held message to its queue."""
@@ -652,7 +711,9 @@ class ServerConversation:
         number: i64 = reader.integer() & 0xFFFFFFFF
         reader.check_end()
         waiting = self.waiting.get(number)
-        if waiting is not None:
+        if isinstance(waiting, WaitingGet) and waiting.request.asking is not None:
+            getting.end_wait(self.engine, waiting.request)  # the coupling facility may have taken a message for it
+        elif waiting is not None:
             waiting.cancel(mq.MQRC_NO_MSG_AVAILABLE)
             waiting.on_answer()
 
@@ -668,13 +729,17 @@ class ServerConversation:
         except MQError as error:
             self.reply_failure(type, number, error.completion, error.reason, error.detail)
             return
-        reason: i64 = outcome.reason
-        reply = reply_frame(type, self.number, number, completion_code(reason), reason) if number != 0 else b""
         task = outcome.task
         if task is not None:
-            self.reactor.call_when_done(task, UnitReply(self, outcome.after_lsn, reply))
-        elif number != 0:
-            self.reply(outcome.after_lsn, reply)
+            self.reactor.call_when_done(task, UnitReply(self, type, number, outcome))
+        else:
+            self.reply_unit(type, number, outcome)
+
+    def reply_unit(self, type: i64, number: i64, outcome: UnitOutcome) -> None:
+        """Reply to a COMMIT, BACK or SETTLE that is done, unless it asks for no reply (number 0)."""
+        if number != 0:
+            reason: i64 = outcome.reason
+            self.reply(outcome.after_lsn, reply_frame(type, self.number, number, completion_code(reason), reason))
 
     def close(self, commits: bool) -> UnitOutcome:
         """End the conversation. The unit of work is backed out unless `commits`."""

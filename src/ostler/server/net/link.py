@@ -79,8 +79,7 @@ CLOSED: Final = 3
 
 NO_MEMORY: Final = "The queue manager has not enough memory for this request. Retry later, or give it more memory."
 _CLOCK_MASK: Final = 3  # the time is read at every fourth request of one link
-# Requests that may be answered with messages.
-_MAY_RETURN_MESSAGES: Final = frozenset({GET, GET_ANY, STREAM, CREDIT})
+_MAY_RETURN_MESSAGES: Final = frozenset({GET, GET_ANY, STREAM, CREDIT})  # the types of these requests
 _PARTIAL_PAYLOADS_MAX: Final = 64
 
 
@@ -93,6 +92,7 @@ class ServerLink(LaneMember):
         self.reactor = reactor
         self.sock = sock
         self.address = address
+        self.is_for_group = False  # the peer has connected to the queue-sharing group (INDISP(GROUP))
         self.is_local = is_local  # on the queue manager's own socket: the kernel reports the peer's user
         self.user: str = ""
         self.uid: i64 = -1
@@ -237,6 +237,9 @@ class ServerLink(LaneMember):
             if not data:
                 self._start_tls_successor(tls)
                 return
+        if self.agent is not None and self.agent.takes_bytes:
+            self.agent.receive_bytes(data)
+            return
         self.reader.feed(data)
         self.dispatch()
         if self.state != CLOSED and (self.counted_bytes != 0 or self.reader.pending_bytes() > RECEIVE_BYTES):

@@ -24,6 +24,7 @@ class LinkAgent(Timer):
         self.reactor = reactor
         self.is_marked = False  # among those that the reactor pumps next
         self.wants_room = False  # to be pumped when most of its output has been sent
+        self.takes_bytes = False  # the link speaks another protocol than ours: `receive_bytes` instead of frames
 
     def mark(self) -> None:
         """Have `pump` called at the end of this pass of the reactor."""
@@ -43,6 +44,10 @@ class LinkAgent(Timer):
     def receive_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         """Handle one complete frame. MalformedFrame closes the link."""
         raise AssertionError("LinkAgent is abstract")
+
+    def receive_bytes(self, data: bytes) -> None:
+        """Handle bytes of a link that speaks another protocol."""
+        raise AssertionError("this agent takes frames")
 
     def pump(self) -> None:
         """Send more, because messages may have arrived or buffer space has become free."""

@@ -15,6 +15,7 @@ from typing import Final
 import psutil
 
 from ostler.command.admin.context import ListenerStatus
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 
 DEFAULT_PORT: Final = 1414
@@ -40,6 +41,7 @@ class ListenerSocket:
     backlog: int
     is_local: bool = False  # the queue manager's own socket
     path: str = ""  # of a Unix socket, which is removed with the listener
+    is_group: bool = False  # INDISP(GROUP): partners reach the queue-sharing group
     started_ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
     def status(self) -> ListenerStatus:
@@ -67,24 +69,30 @@ def open_listener(definition: Definition, listen: Listen | None = None, own_addr
         return _open_unix(name, address, backlog)
     address = own_address or address
     host = {"": LOOPBACK, "*": ""}.get(address, address)
+    is_group = definition.attributes.get("INDISP") == mq.MQINBD_GROUP
     try:
-        sock = (listen or bind_tcp)(host, port, backlog)
+        sock = bind_tcp(host, port, backlog, True) if is_group else (listen or bind_tcp)(host, port, backlog)
     except socket.gaierror as error:
         raise ListenerRefused(f"{address!r} of listener {name} is not an address: {error.strerror}.") from error
     except OSError as error:
         raise ListenerRefused(_why_not(name, host, port, error)) from error
-    return ListenerSocket(name, sock, address or LOOPBACK, sock.getsockname()[1], backlog)
+    return ListenerSocket(name, sock, address or LOOPBACK, sock.getsockname()[1], backlog, is_group=is_group)
 
 
-def bind_tcp(host: str, port: int, backlog: int) -> socket.socket:
-    """Return a listening socket. An empty host means all addresses, of both families if the machine has both."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def bind_tcp(host: str, port: int, backlog: int, is_port_shared: bool = False) -> socket.socket:
+    """Return a listening socket. An empty host means all addresses, of both families if the machine has both.
+
+    With `is_port_shared` several processes of a user listen on the port (SO_REUSEPORT), and the kernel chooses one of
+    them for each connection.
+    """
     if not host and socket.has_dualstack_ipv6():
-        sock = socket.create_server(("", port), family=socket.AF_INET6, backlog=backlog, dualstack_ipv6=True)
+        sock = socket.create_server(
+            ("", port), family=socket.AF_INET6, backlog=backlog, reuse_port=is_port_shared, dualstack_ipv6=True
+        )
     else:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family = found[0][0]
-        sock = socket.create_server(found[0][4][:2], family=family, backlog=backlog)
+        sock = socket.create_server(found[0][4][:2], family=family, backlog=backlog, reuse_port=is_port_shared)
     sock.setblocking(False)
     return sock
 

@@ -70,14 +70,27 @@ def edit_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
 
     One writer at a time. Raises PasswordFileError for a file that cannot be parsed, and OSError.
     """
+    with _one_writer(directory):
+        path = password_path(directory)
+        passwords, _ = read_passwords(path)
+        yield passwords
+        write_atomically(path, passwords.text().encode("utf-8"))
+
+
+def replace_passwords(directory: QueueManagerDirectory, data: bytes) -> None:
+    """Put another password file in place. Raises PasswordFileError when it cannot be parsed, and OSError."""
+    parse(data)
+    with _one_writer(directory):
+        write_atomically(password_path(directory), data)
+
+
+@contextmanager
+def _one_writer(directory: QueueManagerDirectory) -> Iterator[None]:
     # Root may do this in another user's directory, and must not follow a link out of it.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     lock = os.open(directory.path / _LOCK_NAME, flags, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        path = password_path(directory)
-        passwords, _ = read_passwords(path)
-        yield passwords
-        write_atomically(path, passwords.text().encode("utf-8"))
+        yield
     finally:
         os.close(lock)

@@ -78,6 +78,11 @@ class Users:
         self._generation = 0
         self._owners = _owners(directory)
 
+    def use_settings(self, settings: QueueManagerSettings) -> None:
+        """Take other settings, before anybody connects."""
+        self._security = settings.security
+        self.forget()
+
     def groups_of(self, user: str) -> tuple[str, ...]:
         """Return the groups of a user: those of the operating system, then those of the password file."""
         self._reload_if_changed(is_urgent=False)

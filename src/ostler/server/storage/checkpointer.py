@@ -82,7 +82,6 @@ class Checkpointer:
     def checkpoint(self, orderly: bool = False) -> None:
         """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
         with self._manager.checkpoint_turn:
-            self._settle_unit_ends()
             call_with_reads(self._manager, load_prepared)
             with self._manager.turn:
                 relog_prepared(self._manager.engine)
@@ -103,14 +102,15 @@ class Checkpointer:
         if full is not None:
             raise full
 
-    def _settle_unit_ends(self) -> None:
-        """Let the ends of large units finish in slices. A checkpoint would finish them at once, under the lock."""
+    def _begin_queue(self, taken: Checkpoint, queue_id: int) -> Snapshot | None:
+        """Capture a queue when no large unit of work is ending: capturing would finish it at once, under the lock."""
         manager = self._manager
         deadline = manager.machine.monotonic() + _SETTLE_SECONDS_MAX
-        while manager.machine.monotonic() < deadline and not manager.writer.failure:
+        while True:
+            is_late = manager.machine.monotonic() >= deadline or bool(manager.writer.failure)
             with manager.turn as engine:
-                if not engine.unit_ends:
-                    return
+                if not engine.unit_ends or is_late:
+                    return taken.begin_queue(queue_id)
                 resume_work(engine)
             manager.machine.sleep(_SETTLE_PAUSE_SECONDS)
 
@@ -152,9 +152,7 @@ class Checkpointer:
         return full
 
     def _checkpoint_queue(self, taken: Checkpoint, queue_id: int) -> None:
-        self._settle_unit_ends()
-        with self._manager.turn:
-            snapshot = taken.begin_queue(queue_id)
+        snapshot = self._begin_queue(taken, queue_id)
         if snapshot is None:
             return
         self._write_snapshot(snapshot)
@@ -163,7 +161,9 @@ class Checkpointer:
 
     def _write_snapshot(self, snapshot: Snapshot) -> None:
         while not snapshot.step():
-            pass
+            with self._manager.turn:
+                snapshot.copy()
+            self._manager.machine.sleep(_SETTLE_PAUSE_SECONDS)
         self._manager.writer.wait_durable(snapshot.lsn)
         self._write(snapshot.queue.file.force, 0)
         self._write(lambda: snapshot.write(self._manager.disk), snapshot.size_bytes())

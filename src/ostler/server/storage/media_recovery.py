@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Final
 
 from ostler.engine.queue.queue import Queue
 from ostler.engine.recovery.media import ImageWriter, MediaRebuild, media_lsn
 from ostler.log.reader import LogVisitor
 from ostler.log.settings import LogType
 from ostler.model import constants as mq
-from ostler.model.errors import MQError
+from ostler.model.errors import LogFull, MQError
 from ostler.server.manager_core import ManagerCore
 from ostler.server.storage.message_reader import call_with_reads
+
+_ROOM_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,27 @@ def record_image(manager: ManagerCore, name: str) -> RecordedImage:
 
 
 def _step(manager: ManagerCore, writer: ImageWriter) -> bool:
-    try:
-        return call_with_reads(manager, lambda _: writer.step())
-    except MQError:
-        # A checkpoint frees log space. If that is not enough the image fails for now.
+    """Copy a part of a queue, after a checkpoint if the log is filling. Raises LogFull when that does not help.
+
+    An image does not go on in a log that units of work keep: they would be backed out to make room for it.
+    """
+    if manager.log.is_filling():
         manager.checkpoint()
-        return call_with_reads(manager, lambda _: writer.step())
+        if manager.log.is_filling():
+            raise LogFull(writer.no_room())
+    for _ in range(_ROOM_TRIES):
+        try:
+            return _step_once(manager, writer)
+        except LogFull:
+            manager.checkpoint()  # others may take what it frees
+    return _step_once(manager, writer)
+
+
+def _step_once(manager: ManagerCore, writer: ImageWriter) -> bool:
+    is_whole = call_with_reads(manager, lambda _: writer.step())
+    if manager.log.buffer_is_full():
+        manager.writer.wait_durable(manager.log.end_lsn())
+    return is_whole
 
 
 def record_all_images(manager: ManagerCore) -> list[RecordedImage]:

@@ -64,37 +64,50 @@ class MessageReader:
             self._asked.put(False)
         for thread in threads:
             thread.join()
-        while self._make_next():  # reads that nobody has begun hold up requests
-            pass
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            while not self._stopping.is_set() and self._make_next():
-                pass
-            with self._manager.turn:
-                self._idle += 1
-            try:
-                self._asked.get()
-            finally:
-                with self._manager.turn:
-                    self._idle -= 1
-
-    def _make_next(self) -> bool:
         with self._manager.turn as engine:
             read = engine.take_read()
+        while read is not None:  # reads that nobody has begun hold up requests
+            perform_read(self._manager, read)
+            with self._manager.turn as engine:
+                end_read(engine, read)
+                read = engine.take_read()
+
+    def _run(self) -> None:
+        # Whoever waits for a read goes on when it is ended: this thread takes no other turn then.
+        with self._manager.turn as engine:
+            read = self._take(engine)
+        while not self._stopping.is_set() or read is not None:
+            if read is None:
+                self._asked.get()
+                with self._manager.turn as engine:
+                    self._idle -= 1
+                    read = self._take(engine)
+            else:
+                perform_read(self._manager, read)
+                with self._manager.turn as engine:
+                    end_read(engine, read)
+                    read = self._take(engine)
+
+    def _take(self, engine: Engine) -> MessageRead | None:
+        """Return the next read for this thread, or None: it is idle from now on."""
+        read = None if self._stopping.is_set() else engine.take_read()
         if read is None:
-            return False
-        make_read(self._manager, read)
-        return True
+            self._idle += 1
+        return read
 
 
 def make_read(manager: ManagerCore, read: MessageRead) -> None:
     """Make a read that this thread has begun, and continue what waits for it. The engine's lock is not held."""
+    perform_read(manager, read)
+    with manager.turn as engine:
+        end_read(engine, read)
+
+
+def perform_read(manager: ManagerCore, read: MessageRead) -> None:
+    """Make a read that this thread has begun, without the engine's lock. `end_read` must be called for it."""
     read.perform()
     if isinstance(read.failure, QueueFileDamaged) and manager.fetch_message is not None:
         _repair(manager, manager.fetch_message, read)
-    with manager.turn as engine:
-        end_read(engine, read)
 
 
 def _repair(manager: ManagerCore, fetch: Callable[[int, int], Message | None], read: MessageRead) -> None:

@@ -26,6 +26,10 @@ _DIRECTORY_MODE: Final = 0o700
 _PARTS_MAX: Final = max(16, os.sysconf("SC_IOV_MAX")) if "SC_IOV_MAX" in os.sysconf_names else 16
 
 
+# Linux: read what is in the page cache, and do not wait for the device.
+_NO_WAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
+
+
 # Linux: punch a hole into a file. Python's os.posix_fallocate cannot.
 _KEEP_SIZE: Final = 1
 _PUNCH_HOLE: Final = 2
@@ -60,6 +64,7 @@ class RealFile(File):
         self._descriptor = descriptor
         self._path = path
         self._force_failed = False
+        self._can_read_cached = _NO_WAIT != 0
 
     def read_at(self, offset: int, length: int) -> bytes:
         try:
@@ -78,6 +83,20 @@ class RealFile(File):
             return b"".join(parts)
         except OSError as error:
             _refuse(self._path, f"read {length} bytes at {offset}", error)
+
+    def read_cached(self, offset: int, length: int) -> bytes | None:
+        if not self._can_read_cached:
+            return None
+        data = bytearray(length)
+        try:
+            # Less than asked for: the rest is not in the page cache, or the file ends here.
+            return bytes(data) if os.preadv(self._descriptor, [data], offset, _NO_WAIT) == length else None
+        except BlockingIOError:
+            return None
+        except OSError:
+            # The file system does not know the flag. If it is anything else, `read_at` reports it.
+            self._can_read_cached = False
+            return None
 
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         try:

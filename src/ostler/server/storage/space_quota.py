@@ -77,6 +77,9 @@ class QuotaFile(File):
     def read_at(self, offset: int, length: int) -> bytes:
         return self._file.read_at(offset, length)
 
+    def read_cached(self, offset: int, length: int) -> bytes | None:
+        return self._file.read_cached(offset, length)
+
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         end = offset + sum([len(part) for part in parts])
         if end <= self._size_bytes and not self._has_holes:

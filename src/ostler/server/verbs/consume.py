@@ -176,10 +176,8 @@ class MultiGet(WaitingRequest):
             watch.may_pause = True
             watch.wait_ms = UNLIMITED
             watch.waker = self
-            queue = watch.handle.queue
-            assert queue is not None
-            queue.waiting.add(watch)
             self.watches.append(watch)
+            getting.add_watch(self.conversation.engine, watch)
 
     def _unwatch(self) -> None:
         for watch in self.watches:
@@ -206,6 +204,9 @@ class MultiGet(WaitingRequest):
     def _answer_no_message(self) -> None:
         """Reply with MQRC_NO_MSG_AVAILABLE, unless the try has just taken a message off its queue."""
         trying = self.trying
+        if trying is not None and trying.asking is not None and not trying.done:
+            self.wait_ms = 0  # the coupling facility may have taken a message for it: its answer decides
+            return
         if trying is not None and trying.done:
             self.trying = None
             trying.waker = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from mypy_extensions import i64
 
@@ -12,15 +12,17 @@ from ostler.engine import statistics
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, AsyncStatus
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
-from ostler.engine.open import OpenRequest, close_object, open_object
+from ostler.engine.open import OpenRequest, close_object, complete_open, open_object
+from ostler.engine.outcomes import PutOutcome
 from ostler.engine.properties.property_block import decode_block
 from ostler.engine.pubsub import subscription_calls
 from ostler.engine.pubsub.publish import refresh_open_topic
+from ostler.engine.shared.opens import refresh_queue
 from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
 from ostler.model.definitions import Definition
 from ostler.model.errors import LogFull, MQError
-from ostler.server.net.conversation import ServerConversation, completion_code
+from ostler.server.net.conversation import ServerConversation, TaskReply, completion_code
 from ostler.wire.frames import BEGIN, CLOSE, INQUIRE, OPEN, PUT1, REPLY, SET, STATUS, frame
 from ostler.wire.object_frames import (
     CREATED,
@@ -76,10 +78,84 @@ def _open(conversation: ServerConversation, number: i64, reader: PayloadReader) 
     reader.check_end()
     engine = conversation.engine
     handle = open_object(engine, conversation.connection, make_open_request(engine, arguments))
+    if handle.opening is not None:
+        conversation.reactor.call_when_done(handle.opening, OpenDone(conversation, number, handle, arguments))
+        return
     made = handle.queue if handle.created_dynamic else None
     lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
     payload = bytes(8) + make_open_reply(engine, handle, arguments).encode(conversation.link.version)
     conversation.reply_long_when_durable(lsn, OPEN, number, payload)
+
+
+@final
+class OpenDone(TaskReply):
+    """The reply to an OPEN of a shared queue."""
+
+    def __init__(self, conversation: ServerConversation, number: i64, handle: Handle, arguments: OpenArguments) -> None:
+        super().__init__(conversation)
+        self.number: i64 = number
+        self.handle = handle
+        self.arguments = arguments
+
+    def on_done(self) -> None:
+        conversation = self.conversation
+        try:
+            complete_open(conversation.engine, conversation.connection, self.handle)
+        except MQError as error:
+            conversation.reply_failure(OPEN, self.number, error.completion, error.reason, error.detail)
+            return
+        reply = make_open_reply(conversation.engine, self.handle, self.arguments)
+        conversation.reply_long(OPEN, self.number, bytes(8) + reply.encode(conversation.link.version))
+
+
+@final
+class FrameWhenDone(TaskReply):
+    """A reply that waits for a task."""
+
+    def __init__(self, conversation: ServerConversation, lsn: i64, data: bytes) -> None:
+        super().__init__(conversation)
+        self.lsn: i64 = lsn
+        self.data = data
+
+    def on_done(self) -> None:
+        self.conversation.reply(self.lsn, self.data)
+
+
+@final
+class Put1Done(TaskReply):
+    """The reply to a PUT1 on a shared queue."""
+
+    def __init__(self, conversation: ServerConversation, type: i64, number: i64, outcome: PutOutcome) -> None:
+        super().__init__(conversation)
+        self.type: i64 = type
+        self.number: i64 = number
+        self.outcome = outcome
+
+    def on_done(self) -> None:
+        conversation = self.conversation
+        try:
+            self.outcome.check()
+        except MQError as error:
+            _put1_failed(conversation, self.type, self.number, mq.MQOT_Q, error)
+            return
+        reply_put1(conversation, self.type, self.number, self.outcome)
+
+
+@final
+class InquireDone(TaskReply):
+    """The reply to an INQUIRE of a shared queue, whose depth the coupling facility has told."""
+
+    def __init__(self, conversation: ServerConversation, number: i64, handle: Handle, selectors: list[int]) -> None:
+        super().__init__(conversation)
+        self.number: i64 = number
+        self.handle = handle
+        self.selectors = selectors
+
+    def on_done(self) -> None:
+        try:
+            _reply_inquire(self.conversation, self.number, self.handle, self.selectors)
+        except MQError as error:
+            self.conversation.reply_failure(INQUIRE, self.number, error.completion, error.reason, error.detail)
 
 
 def _close(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
@@ -97,6 +173,9 @@ def _close(conversation: ServerConversation, number: i64, reader: PayloadReader)
         raise
     reason: i64 = closed.reason
     data = reply_frame(CLOSE, conversation.number, number, completion_code(reason), reason)
+    if closed.task is not None:
+        conversation.reactor.call_when_done(closed.task, FrameWhenDone(conversation, closed.after_lsn, data))
+        return
     conversation.reply(closed.after_lsn, data)
 
 
@@ -118,7 +197,6 @@ def put1(
     publish_level: i64 = PUBLISH_LEVEL_HIGHEST,
 ) -> None:
     """Handle PUT1, or PUBLISH1, whose payload has a publication level before the put at `at`."""
-    engine = conversation.engine
     arguments = decode_put1(buffer, at, end)
     try:
         _put1(conversation, type, number, arguments, publish_level)
@@ -126,10 +204,14 @@ def put1(
         is_full: bool = isinstance(error, LogFull)
         if is_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return
-        statistics.count_put1_failed(engine, conversation.connection, arguments.target.object_type)
-        if number == 0:
-            conversation.connection.async_status.fail(mq.MQCC_FAILED, error.reason, "")
-        conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
+        _put1_failed(conversation, type, number, arguments.target.object_type, error)
+
+
+def _put1_failed(conversation: ServerConversation, type: i64, number: i64, object_type: i64, error: MQError) -> None:
+    statistics.count_put1_failed(conversation.engine, conversation.connection, object_type)
+    if number == 0:
+        conversation.connection.async_status.fail(mq.MQCC_FAILED, error.reason, "")
+    conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
 
 
 def _put1(
@@ -160,7 +242,15 @@ def _put1(
         source,
         publish_level,
     )
+    if outcome.task is not None:
+        conversation.reactor.call_when_done(outcome.task, Put1Done(conversation, type, number, outcome))
+        return
     outcome.check()
+    reply_put1(conversation, type, number, outcome)
+
+
+def reply_put1(conversation: ServerConversation, type: i64, number: i64, outcome: PutOutcome) -> None:
+    """Reply to a PUT1 that is done."""
     if number == 0:
         return  # the engine has counted it for MQSTAT
     writer = PayloadWriter()
@@ -174,8 +264,18 @@ def _put1(
 def _inquire(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     arguments = decode_inquire(reader)
     handle = open_handle(conversation, arguments.hobj)
+    queue = handle.queue
+    task = refresh_queue(conversation.engine, queue) if queue is not None and queue.is_shared else None
+    if task is not None:
+        done = InquireDone(conversation, number, handle, arguments.selectors)
+        conversation.reactor.call_when_done(task, done)
+        return
+    _reply_inquire(conversation, number, handle, arguments.selectors)
+
+
+def _reply_inquire(conversation: ServerConversation, number: i64, handle: Handle, selectors: list[int]) -> None:
     try:
-        integers, texts, reason = attributes.inquire(conversation.engine, handle, arguments.selectors)
+        integers, texts, reason = attributes.inquire(conversation.engine, handle, selectors)
     except MQError:
         statistics.count_inquire(conversation.engine, conversation.connection, handle, False)
         raise

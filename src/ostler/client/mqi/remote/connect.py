@@ -7,14 +7,21 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ostler.client.link.blocking_link import ClientConversation
-from ostler.client.link.dial import CONNECT_SECONDS, NewConversation, client_conversation, local_conversation
+from ostler.client.link.dial import (
+    CONNECT_SECONDS,
+    NewConversation,
+    ask_hello,
+    client_conversation,
+    local_conversation,
+)
+from ostler.client.link.succession import Address, Succession, silent_last
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, Reconnect
 from ostler.client.locate.endpoints import endpoints, tls_settings
@@ -33,7 +40,13 @@ from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQSTS
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.wire.connect_frames import ConnectArguments, ConnectReply, decode_connect_reply
+from ostler.wire.connect_frames import (
+    TAG_OPTIONS,
+    TAG_VERSION,
+    ConnectArguments,
+    ConnectReply,
+    decode_connect_reply,
+)
 from ostler.wire.frames import BEGIN, CONNECT, DISCONNECT, STATUS, MalformedFrame
 from ostler.wire.object_frames import decode_status_reply
 from ostler.wire.payload_codec import numbers_payload
@@ -76,11 +89,17 @@ class Destination:
         """Connect to the first endpoint that accepts. Raises the MQError of the last one when none does."""
         if self.directory is not None:
             reach = partial(local_conversation, self.directory, self._shares)
-            return ConnectedConversation(*self._join(reach, self.directory.name), "no")
+            name = self.parameters.queue_manager.strip() or self.directory.name  # it may be that of the group
+            return ConnectedConversation(*self._join(reach, name), "no")
         refused: MQError | None = None
-        for endpoint in endpoints(self.parameters, self.environment):
+        found = endpoints(self.parameters, self.environment)
+        for endpoint in silent_last(found, lambda each: each):
             try:
-                return self._connect_to(endpoint)
+                made = self._connect_to(endpoint)
+                if len(found) > 1:
+                    watched = succession_of(self.parameters, self.environment, endpoint, found)
+                    made.conversation.link.watch_succession(watched)
+                return made
             except MQError as error:
                 refused = error
                 if error.reason in FINAL_REASONS:
@@ -122,17 +141,33 @@ class Destination:
     def _connect_conversation(self, conversation: ClientConversation, queue_manager: str) -> ConnectReply:
         """Send CONNECT with user, application and queue manager name. Raises LinkBroken."""
         asked = ConnectArguments()
-        asked.options = self.parameters.accounting
+        asked.options = self.parameters.accounting | self.parameters.tag_options
+        asked.tag = self.parameters.connection_tag
         asked.application_type = _APPLICATION_TYPE
         asked.application = self.parameters.application or _application_name()
         asked.queue_manager = queue_manager
         asked.user = self.parameters.user or _user_name()
         asked.password = self.parameters.password or ""
         try:
+            check_tag_version(int(conversation.link.version), asked)
             return _exchange_connect(conversation, asked)
         except BaseException:
             conversation.abandon()
             raise
+
+
+def check_tag_version(version: int, asked: ConnectArguments) -> None:
+    """Raise MQError when a queue manager with this version of the protocol does not know connection tags."""
+    if asked.options & TAG_OPTIONS and version < TAG_VERSION:
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "The queue manager is too old for connection tags.")
+
+
+def succession_of(
+    parameters: ConnectParameters, environment: Mapping[str, str], current: Endpoint, found: Sequence[Endpoint]
+) -> Succession:
+    """Return the search for a later leader at the other endpoints."""
+    others = [Address(each, tls_settings(parameters, each, environment)) for each in found if each != current]
+    return Succession(current, others, ask_hello)
 
 
 def _exchange_connect(conversation: ClientConversation, asked: ConnectArguments) -> ConnectReply:
