@@ -44,7 +44,7 @@ class Stage:
         self.jobs: list[subprocess.Popen[str]] = []
 
     def start_manager(self) -> None:
-        program = str(ROOT / "tests" / "pipeline" / "queue_manager_program.py")
+        program = str(ROOT / "tests" / "pipeline" / "source" / "queue_manager_program.py")
         self.manager = subprocess.Popen(
             [sys.executable, program, NAME, str(self.place / "data"), str(self.port)],
             stdin=subprocess.PIPE,

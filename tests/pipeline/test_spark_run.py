@@ -277,7 +277,7 @@ def test_what_fails_on_the_way_leaves_the_tables(copied: Site) -> None:
     def fail(tables: Frames) -> DataFrame:
         return peaks(tables[CURVE_STEPS], tables["run"]).withColumn("kind", F.raise_error(F.lit("no")).cast("string"))
 
-    broken = GoldStep(PEAK, (POINT, RUN), fail, is_of_curves=True)
+    broken = GoldStep(PEAK, (RUN,), fail, uses=(CURVE_STEPS,))
     with pytest.raises(PipelineError, match=r"The pipeline stopped: .* Tables are as they were\."):
         copied.run_pipeline([step if step.table != PEAK else broken for step in GOLD_STEPS])
     assert open_lake(copied.lake) == before

@@ -33,13 +33,13 @@ SETTINGS = (
 # What is there when a table is being written, and when it has been; in the order in which it comes.
 MOMENTS = (
     "bronze/phase/version=2-*/_temporary",
-    "bronze/latency/version=2-*/_SUCCESS",
+    "bronze/latency/version=2-*/run=*/*.parquet",
     "bronze/run/version=2-*/_temporary",
     "silver/point/version=2-*",
-    "quarantine/rejected/version=2-*/_SUCCESS",
-    "gold/peak/version=2-*/_temporary",
-    "gold/comparison/version=2-*/_SUCCESS",
-    "gold/cost/version=2-*/_SUCCESS",
+    "quarantine/rejected/version=2-*",
+    "gold/cost/version=2-*/*.parquet",
+    "gold/peak/version=2-*/*.parquet",
+    "gold/comparison/version=2-*/_temporary",
     "current.json.new",
 )
 

@@ -4,14 +4,13 @@ Only runs that are new or have changed are ingested, and their points made; gold
 from all points. When nothing is new, nothing is done, and Spark is not even started. All tables change at once at the
 very end: whatever happens before, the lake is unchanged.
 
-Tables that do not need each other are made at the same time, from a few threads: most of a small table's time is
-planning, which one thread at a time does for each.
+Each table is a task that begins when the tables it is made from are written. A few tasks run at the same time: most of
+a small table's time is planning, which one thread at a time does for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -28,9 +27,10 @@ from ostler.pipeline.lake.run_files import CheckedFiles, FoundRun, RejectedRun, 
 from ostler.pipeline.lake.tables import BRONZE, CONTESTANT, POINT, PUBLISHED, REJECTED, RUN, SECOND, LakeTable
 from ostler.pipeline.spark.spark_errors import spark_error_context
 from ostler.pipeline.steps import ingest, published
-from ostler.pipeline.steps.gold import GOLD_STEPS, Frames, GoldStep, gold_frames
+from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep, gold_tasks
 from ostler.pipeline.steps.over_time import over_time
 from ostler.pipeline.steps.points import broken_points, points, timed_operations
+from ostler.pipeline.tasks import Task, run_tasks
 
 STEPS: Final = 7
 """Incremented when the steps make other tables of the same samples: all but bronze is then made again.
@@ -42,16 +42,12 @@ seconds, disclosures, drivers, matches of published figures.
 # Rejected rows of the published figures belong to no run.
 _NO_RUN: Final = ""
 
-_TABLES_AT_ONCE: Final = 3
-
 Report = Callable[[str], None]
 Progress = Callable[[int, int], None]
 """Called with the number of tables that are written, and that of all."""
 OpenSpark = Callable[[int], SparkSession]
 """Opens Spark for about so many rows."""
 Rejected = list[DataFrame]
-TableWrite = tuple[LakeTable, Callable[[], int]]
-"""A table, and what writes it and returns its number of rows."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +86,6 @@ class _Plan:
         return not self.pointed and self.published is None
 
     @property
-    def tables(self) -> int:
-        """Return the number of tables that are written, without those of gold."""
-        samples = len(BRONZE) if self.fresh else 0
-        manifests = len(ingest.MANIFEST_TABLES) if self.fresh or self.is_stale else 0
-        return samples + manifests + (self.published is not None) + (2 if self.pointed else 0)
-
-    @property
     def fresh_names(self) -> tuple[str, ...]:
         return tuple(run.name for run in self.fresh)
 
@@ -119,11 +108,14 @@ class _Reports:
         if self.report is not None:
             self.report(text)
 
-    def add_written(self, table: LakeTable, rows: int) -> None:
+    def add_done(self, name: str, rows: int | None) -> None:
+        """Report a task that is done, if it has written a table."""
+        if rows is None:
+            return
         self.written += 1
         if self.progress is not None:
             self.progress(self.written, max(self.tables, self.written))
-        self.say(f"{count_text(rows, 'row')} of {table.name}.")
+        self.say(f"{count_text(rows, 'row')} of {name}.")
 
 
 def run_pipeline(
@@ -146,11 +138,15 @@ def run_pipeline(
         known = tuple(run.name for run in found if run.name not in plan.fresh_names)
         if plan.is_empty:
             return PipelineOutcome(change.before, False, (), known, tuple(refused))
-        reports = _Reports(report, progress, plan.tables + len(steps))
+        reports = _Reports(report, progress)
         with spark_error_context("The pipeline stopped"):
             spark = open_spark(_rows_to_read(change.before, plan))
-            rejected = _update_lake(spark, change, plan, reports)
-            _make_gold(spark, change, steps, reports)
+            checked = _checked(plan, reports)
+            tasks = _update_tasks(spark, change, plan, checked)
+            # Quarantine is a table of its own, which nobody counts.
+            reports.tables = len(tasks) - 1 + len(steps)
+            run_tasks([*tasks, *gold_tasks(spark, change, steps)], reports.add_done)
+        rejected = _check_row_counts(change.now, plan, checked)
         # Entries of other programs are kept.
         snapshot = change.commit({**change.before.made_from, **plan.made_from})
     return PipelineOutcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
@@ -162,21 +158,6 @@ def _rows_to_read(before: LakeSnapshot, plan: _Plan) -> int:
     again = [name for name in plan.pointed if name not in plan.fresh_names]
     bronze = sum(part.rows for table in BRONZE.values() for part in before.parts_of(table, run=again))
     return plan.rows + bronze + before.rows(BRONZE["statistic"]) + before.rows(POINT)
-
-
-def _write_at_once(reports: _Reports, writes: Sequence[TableWrite]) -> list[int]:
-    """Write tables from several threads, and return their numbers of rows. When one fails, no further one begins."""
-    with ThreadPoolExecutor(_TABLES_AT_ONCE, "ostler-pipeline") as pool:
-        begun = [(table, pool.submit(write)) for table, write in writes]
-        found = []
-        try:
-            for table, each in begun:
-                found.append(each.result())
-                reports.add_written(table, found[-1])
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return found
 
 
 def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _Plan:
@@ -192,35 +173,29 @@ def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bo
     return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from, is_stale)
 
 
-def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, reports: _Reports) -> int:
-    """Update bronze, silver and quarantine, and return the number of quarantined rows."""
-    rejected: Rejected = []
-    checked = CheckedFiles()
-    writes: list[TableWrite] = []
-    if plan.fresh:
-        reports.say(f"Checking the files of {count_text(len(plan.fresh), 'run')}.")
-        checked = check_files(plan.fresh)
-        writes += _sample_writes(spark, change, plan.fresh, checked, rejected)
+def _checked(plan: _Plan, reports: _Reports) -> CheckedFiles:
     if plan.is_stale:
         reports.say("Tables are made again: another version of the pipeline has made them.")
+    if not plan.fresh:
+        return CheckedFiles()
+    reports.say(f"Checking the files of {count_text(len(plan.fresh), 'run')}.")
+    return check_files(plan.fresh)
+
+
+def _update_tasks(spark: SparkSession, change: LakeChange, plan: _Plan, checked: CheckedFiles) -> list[Task]:
+    """Return what updates bronze, silver and quarantine."""
+    rejected: Rejected = []
+    tasks: list[Task] = []
+    if plan.fresh:
+        tasks += _sample_tasks(spark, change, plan.fresh, checked, rejected)
     if plan.fresh or plan.is_stale:
-        writes += _run_writes(spark, change, plan.fresh, plan.is_stale)
+        tasks += _manifest_tasks(spark, change, plan.fresh, plan.is_stale)
     if plan.published is not None:
-        writes.append(_published_write(spark, change, plan.published, rejected))
-    _write_at_once(reports, writes)
+        tasks.append(_published_task(spark, change, plan.published, rejected))
     if plan.pointed:
-        rejected += _make_points(spark, change, plan.pointed, reports)
-    _quarantine(spark, change, rejected, plan)
-    return _check_row_counts(change.now, plan, checked)
-
-
-def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], reports: _Reports) -> None:
-    frames = gold_frames(spark, change.now, steps)
-
-    def write(step: GoldStep, frames: Frames) -> int:
-        return write_table(change, step.make(frames).coalesce(1), step.table)
-
-    _write_at_once(reports, [(step.table, partial(write, step, frames)) for step in steps])
+        tasks += _point_tasks(spark, change, plan.pointed, rejected)
+    needs = tuple(task.name for task in tasks)
+    return [*tasks, Task(REJECTED.name, partial(_quarantine, spark, change, rejected, plan), needs)]
 
 
 def take_samples(
@@ -228,18 +203,25 @@ def take_samples(
 ) -> Rejected:
     """Write bronze, and return the rejected rows."""
     rejected: Rejected = []
-    _write_at_once(_Reports(report), _sample_writes(spark, change, runs, checked, rejected))
+    run_tasks(_sample_tasks(spark, change, runs, checked, rejected), _Reports(report).add_done)
     return rejected
 
 
 def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun]) -> None:
     """Write the tables of manifests."""
-    _write_at_once(_Reports(None), _run_writes(spark, change, runs))
+    run_tasks(_manifest_tasks(spark, change, runs), _Reports(None).add_done)
 
 
-def _sample_writes(
+def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], report: Report) -> Rejected:
+    """Write silver, and return the rejected points."""
+    rejected: Rejected = []
+    run_tasks(_point_tasks(spark, change, runs, rejected), _Reports(report).add_done)
+    return rejected
+
+
+def _sample_tasks(
     spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, rejected: Rejected
-) -> list[TableWrite]:
+) -> list[Task]:
     """Return what writes bronze. Adds the rejected rows: of files at once, of rows where fewer were written than
     read."""
     names = [run.name for run in runs]
@@ -257,12 +239,12 @@ def _sample_writes(
             rejected.append(ingest.rejected_samples(samples, table))
         return rows
 
-    return [(table, partial(write, table)) for table in BRONZE.values()]
+    return [Task(table.name, partial(write, table)) for table in BRONZE.values()]
 
 
-def _run_writes(
+def _manifest_tasks(
     spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], is_stale: bool = False
-) -> list[TableWrite]:
+) -> list[Task]:
     """Return what writes the tables of manifests. In a lake of earlier steps the other manifests are read again."""
     names = [run.name for run in runs]
 
@@ -272,10 +254,10 @@ def _run_writes(
             before = ingest.reread(table, read_table(spark, change.before, RUN))
         return write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
 
-    return [(table, partial(write, table)) for table in ingest.MANIFEST_TABLES]
+    return [Task(table.name, partial(write, table)) for table in ingest.MANIFEST_TABLES]
 
 
-def _published_write(spark: SparkSession, change: LakeChange, text: str, rejected: Rejected) -> TableWrite:
+def _published_task(spark: SparkSession, change: LakeChange, text: str, rejected: Rejected) -> Task:
     """Return what writes the published figures. Adds the rejected ones."""
 
     def write() -> int:
@@ -285,31 +267,36 @@ def _published_write(spark: SparkSession, change: LakeChange, text: str, rejecte
             rejected.append(published.rejected_figures(read))
         return rows
 
-    return PUBLISHED, write
+    return Task(PUBLISHED.name, write)
 
 
-def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], report: Report) -> Rejected:
-    """Write silver, and return the rejected points."""
-    return _make_points(spark, change, runs, _Reports(report))
+def _point_tasks(spark: SparkSession, change: LakeChange, runs: Sequence[str], rejected: Rejected) -> list[Task]:
+    """Return what writes silver, and its windows over time. Adds the rejected points. Scenarios with new points are
+    rewritten, with their other points."""
+    kept: dict[str, DataFrame] = {}
 
+    def scenarios() -> list[str]:
+        read = [lake.read(RUN, ["run", "scenario"]).to_pylist() for lake in (change.now, change.before)]
+        return sorted({row["scenario"] for rows in read for row in rows if row["run"] in runs})
 
-def _make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], reports: _Reports) -> Rejected:
-    """Write silver, and return the rejected points. Scenarios with new points are rewritten, with their other
-    points."""
-    now = change.now
-    tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
-    tables |= {each.name: read_table(spark, now, each) for each in (RUN, CONTESTANT)}
-    listed = now.read(RUN, ["run", "scenario"]).to_pylist() + change.before.read(RUN, ["run", "scenario"]).to_pylist()
-    scenarios = sorted({row["scenario"] for row in listed if row["run"] in runs})
-    # Few rows, from one pass over all samples, used twice: those that keep the rules, and those that do not.
-    operations = timed_operations(tables).persist()
-    others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
-    rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
-    reports.add_written(POINT, rows)
-    measured = read_table(spark, change.now, POINT, scenario=scenarios).filter(F.col("run").isin(list(runs)))
-    rows = write_table(change, over_time(measured, tables).coalesce(1), SECOND, runs)
-    reports.add_written(SECOND, rows)
-    return [broken_points(operations)]
+    def write_points() -> int:
+        now = change.now
+        kept.update({name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()})
+        tables = kept | {each.name: read_table(spark, now, each) for each in (RUN, CONTESTANT)}
+        # Few rows, from one pass over all samples, used twice: those that keep the rules, and those that do not. Not by
+        # `persist`, which compiles code for its columns.
+        operations = timed_operations(tables).localCheckpoint()
+        rejected.append(broken_points(operations))
+        others = read_table(spark, change.before, POINT, scenario=scenarios()).filter(~F.col("run").isin(list(runs)))
+        whole = points(operations, tables).unionByName(others).coalesce(1)
+        return write_table(change, whole, POINT, scenarios())
+
+    def write_seconds() -> int:
+        found = read_table(spark, change.now, POINT, scenario=scenarios()).filter(F.col("run").isin(list(runs)))
+        return write_table(change, over_time(found, kept).coalesce(1), SECOND, runs)
+
+    needs = (*BRONZE, RUN.name, CONTESTANT.name)
+    return [Task(POINT.name, write_points, needs), Task(SECOND.name, write_seconds, (POINT.name,))]
 
 
 def _quarantine(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> None:

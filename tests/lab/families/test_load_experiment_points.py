@@ -45,7 +45,22 @@ def test_a_log_that_finds_no_room(
     assert list(tmp_path.glob("ostler-lab-*")) == []
 
 
-def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "chosen", "expected"),
+    [
+        ("client-capacity-cmax", {"requesters": ["500", "2000"]}, [(500, 500), (1000, 1000)]),
+        # Copies are passed on one by one, beside contestants with a publisher more.
+        ("pubsub-1n-np", {"subscribers": ["16"], "api": ["MQI"]}, [(16, 17)]),
+        ("p2p-multi-np", {"triplets": ["4"]}, [(4, 8)]),
+    ],
+)
+def test_a_limit_stands_at_the_clients_of_its_step(
+    name: str,
+    chosen: dict[str, list[str]],
+    expected: list[tuple[int, int]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told: list[tuple[int, int]] = []
 
     def prepare(
@@ -59,8 +74,8 @@ def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pyte
         told.append((len(like.requesters), point_spec.clients))
 
     monkeypatch.setattr(LimitProbes, "prepare", prepare)
-    scenario = catalogue().find("client-capacity-cmax")
-    planned = steps(scenario, catalogue().readiness(scenario), chosen={"requesters": ["500", "2000"]})
+    scenario = catalogue().find(name)
+    planned = steps(scenario, catalogue().readiness(scenario), chosen=chosen)
     experiment = make_experiment(RunContext(scenario, Settings(libraries=False), planned, tmp_path))
     try:
         limit = next(each for each in experiment.contestants() if each.kind is ContestantKind.LIMIT)
@@ -68,4 +83,4 @@ def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pyte
             experiment.prepare(limit, step)
     finally:
         experiment.close()
-    assert told == [(500, 500), (1000, 1000)]
+    assert told == expected

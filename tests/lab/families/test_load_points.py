@@ -129,3 +129,4 @@ def test_logs_that_are_compared() -> None:
 def test_sessions_keep_the_rate_of_their_round_trips() -> None:
     found = of("client-short-session")[0]
     assert (found.session_round_trips, found.rate_per_second) == (5, 0.2)
+    assert found.rate_of_all == pytest.approx(found.requesters), "round trips a second, and not sessions"

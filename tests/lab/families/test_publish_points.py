@@ -80,7 +80,7 @@ def test_queue_managers_of_2010_are_tuned_as_the_report_says(scenario: Scenario)
         assert (log.primary_files, log.file_pages, log.buffer_pages) == (16, 16_348, 4_096)
         assert log.write_integrity is LogWriteIntegrity.SINGLE
         assert point.manager.stanzas == {
-            "TuningParameters": {"DefaultQBufferSize": "1048576"},
+            "TuningParameters": {"DefaultQBufferSize": "1048576", "DefaultPQBufferSize": "1048576"},
             "Channels": {"MQIBindType": "FASTPATH"},
         }
 
@@ -96,6 +96,14 @@ def test_persistent_subscribers_get_five_messages_in_a_unit_of_work() -> None:
     units = {name: {each.consumer_unit for each in of(name)} for name in ("pubsub-1n-pm", "pubsub-multi-pm")}
     assert units == {"pubsub-1n-pm": {5}, "pubsub-multi-pm": {5}}
     assert {each.consumer_unit for each in of("p2p-multi-pm")} == {1}
+
+
+def test_clients_are_counted_as_the_report_counts_them() -> None:
+    """It has two clients in each triplet, of topics and of queues, and a publisher beside its subscribers."""
+    for name in ("pubsub-multi-np", "p2p-multi-np", "p2p-multi-pm"):
+        assert {(each.requesters, each.clients) for each in of(name)} >= {(14, 28), (48, 96)}
+    assert (48, 49) in {(each.subscribers, each.clients) for each in of("pubsub-1n-np")}
+    assert {each.clients for each in of("zos-svrconn-sharecnv0")} == {1, 2, 4, 6, 8, 10, 12, 15}
 
 
 def test_jms_is_a_point_of_the_sweep() -> None:

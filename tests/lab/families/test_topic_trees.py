@@ -248,6 +248,9 @@ def test_subscriptions_with_wildcards_make_no_topics(kind: str, tmp_path: Path) 
 @pytest.mark.slow
 def test_all_topics_are_displayed_while_a_client_asks(tmp_path: Path) -> None:
     with sat("display-tpstatus-1m", tmp_path, {"topics": ["2000"]}) as (experiment, planned):
+        prepared = experiment.prepare(OSTLER, planned[0])
+        assert prepared.measured_seconds_least > 0, "as long as a display"
+        prepared.close()
         (shown,) = measured(experiment, OSTLER, planned[0])
         assert shown.roles == ["driver", "driver", "queue-manager"]
         assert shown.operations()[DISPLAY] >= 1

@@ -159,8 +159,9 @@ def quorum_queue_survives(broker: Peer) -> None:
 
 def stream_survives(broker: Peer) -> None:
     def info() -> Any:
-        found = nats_cluster.ask(broker.member_ports[1], "$JS.API.STREAM.INFO.KEPT", {})
-        return None if "error" in found else found
+        """Nothing while there is no leader, or while a new one still applies what the old one committed."""
+        found: Any = nats_cluster.ask(broker.member_ports[1], "$JS.API.STREAM.INFO.KEPT", {})
+        return None if "error" in found or found["state"]["messages"] < 20 else found
 
     made: dict[str, object] = {"name": "KEPT", "subjects": ["KEPT.*"], "storage": "file", "num_replicas": 3}
     assert "error" not in nats_cluster.ask(broker.port, "$JS.API.STREAM.CREATE.KEPT", made)
@@ -170,7 +171,7 @@ def stream_survives(broker: Peer) -> None:
     assert isinstance(lean["cluster"], dict)
     assert len(lean["cluster"]["replicas"]) == 2, "a leader, and two more"
     os.kill(broker.pids[0], signal.SIGKILL)
-    kept = wait_for("the election of another leader", info)
+    kept = wait_for("the election of another leader that has all 20 messages", info)
     assert kept["state"]["messages"] == 20
     assert kept["cluster"]["leader"] != "lab1"
 

@@ -50,6 +50,9 @@ class Script:
     miscounted: int = 0
     latency_ns: int = LATENCY_NS
     seconds_least: float = 0.0
+    is_one_by_one: bool = False
+    outlasts_seconds: float = 0.0
+    """The time that the load goes on after its end."""
     before_run: Callable[[str, int], None] = lambda contestant, step: None
     turns: list[tuple[str, int]] = field(default_factory=list)
     closed: list[tuple[str, int]] = field(default_factory=list)
@@ -63,6 +66,7 @@ class SimulatedPrepared(ReadyLoad):
     def __init__(self, script: Script, name: str, step: Step) -> None:
         self.point_spec = PointSpec(int(step.points.get("requesters", 1)), 2048, False)
         self.measured_seconds_least = script.seconds_least
+        self.is_one_by_one = script.is_one_by_one
         self._script = script
         self._key = (name, step.number)
         self._ask = 0
@@ -82,7 +86,8 @@ class SimulatedPrepared(ReadyLoad):
             for _ in range(self._script.count(*self._key)):
                 operation.record(moment_ns - self._script.latency_ns, moment_ns)
         watcher.on_progress(ProgressSample(0, timeline.measured_ns, 10, 10.0, LATENCY_NS, LATENCY_NS))
-        threading.Event().wait(max(timeline.end_ns - time.perf_counter_ns(), 0) / 1e9)
+        left_seconds = max(timeline.end_ns - time.perf_counter_ns(), 0) / 1e9
+        threading.Event().wait(left_seconds + self._script.outlasts_seconds)
         return [WorkerCounts(0, recorder.phases)]
 
     def metrics(self) -> Sequence[Metric]:

@@ -90,11 +90,28 @@ class TestStepResults:
         assert (copied.limit, copied.of_limit) == ("replicated force", 0.5)
         assert (found.limit, found.of_limit) == ("group commit", 0.25)
 
+    def test_in_one_process_nobody_needs_a_socket(self, tmp_path: Path) -> None:
+        socket = Made("bare exchanges over a Unix socket", "limit", (40, 40))
+        table = Made("bare table and queue", "limit", (400, 400))
+        embedded = Made("Ostler, in one process", "ostler", (100, 100))
+        found, ostler, *_ = results_of(tmp_path, embedded, replace(OSTLER, rates=(20, 20)), socket, table)
+        assert (found.limit, found.of_limit) == ("bare table and queue", 0.25)
+        assert (ostler.limit, ostler.of_limit) == ("bare exchanges over a Unix socket", 0.5)
+
     def test_an_operation_may_need_several_of_a_limit(self, tmp_path: Path) -> None:
         forcing = Made("forcing", "limit", (100, 100), parameters={NEEDED_PARAMETER: "4"})
         slower = Made("ping-pong", "limit", (50, 50))
         ostler, *_ = results_of(tmp_path, replace(OSTLER, rates=(10, 10)), slower, forcing)
         assert (ostler.limit, ostler.of_limit) == ("forcing", 0.4)
+
+    def test_a_fixed_rate_is_no_share_of_a_limit(self, tmp_path: Path) -> None:
+        ostler, _ = results_of(tmp_path, replace(OSTLER, rates=(25, 25), asked=25.0), PING_PONG)
+        assert (ostler.asked_rate, ostler.limit, ostler.of_limit) == (25.0, "", None)
+
+    def test_connections_that_are_held_are_no_share_of_bare_ones(self, tmp_path: Path) -> None:
+        made = [replace(each, operation="connect") for each in (OSTLER, PING_PONG)]
+        directory = write_run(tmp_path, {1: made}, scenario="zos-svrconn-footprint")
+        assert [each.of_limit for each in step_results(read_run(directory))] == [None, None]
 
     def test_times_are_compared_where_rates_say_nothing(self, tmp_path: Path) -> None:
         limit = Made("reading", "limit", (1, 1), latency_us=120)

@@ -101,6 +101,30 @@ class TestWhole:
         assert min(seconds[0]) >= 0.2 > max(seconds[1])
         assert longer.manifest.parameters == usual.manifest.parameters, "the settings stay as they are"
 
+    def test_a_run_without_a_point_says_why_and_fails(self, tmp_path: Path) -> None:
+        nobody = Script(contestants=())
+        with pytest.raises(RunAborted, match=r"nothing of what was asked for .* one host: there is one"):
+            run(nobody, tmp_path, "1")
+        assert nobody.is_closed
+
+    @pytest.mark.parametrize("is_one_by_one", [True, False])
+    def test_the_cost_of_an_operation_that_outlasts_the_window_is_in_the_window(
+        self, is_one_by_one: bool, tmp_path: Path
+    ) -> None:
+        script = Script(is_one_by_one=is_one_by_one, outlasts_seconds=0.3, latency_ns=40_000_000)
+        found = run(script, tmp_path, "1")
+        rows = [row for row in found.table("process").to_pylist() if row["phase"] == "measured"]
+        points = measured_points(found)
+        sampled = sum(row["interval_us"] for row in rows) / len(points) / 1e6
+        rates = {round(point.operations[ROUND_TRIP].rate_per_second) for point in points}
+        if is_one_by_one:
+            assert sampled >= 0.3
+            # Ten operations took 40 ms each.
+            assert rates == {25}
+        else:
+            assert sampled < 0.3
+            assert rates == {200}
+
     @pytest.mark.parametrize("accounting", [True, False])
     def test_a_report_can_have_accounting_switched_on(self, accounting: bool, tmp_path: Path) -> None:
         asked = scenario()
@@ -245,7 +269,7 @@ class TestResuming:
 class TestRefusing:
     def test_scenarios_that_lack_features(self, tmp_path: Path) -> None:
         with pytest.raises(ParametersError, match="needs"):
-            run_scenario(catalogue().find("sq-1qm-np-out"), SETTINGS, {}, tmp_path, HeardView())
+            run_scenario(catalogue().find("zos-clus-bind-on-open"), SETTINGS, {}, tmp_path, HeardView())
 
     def test_sweeps_that_are_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(ParametersError, match="does not sweep 'colour'"):

@@ -49,7 +49,7 @@ NOW = _NAMES_NOW.split()
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        ScenarioKind.SCENARIO: 159,
+        ScenarioKind.SCENARIO: 165,
         ScenarioKind.BEHAVIOUR: 4,
         ScenarioKind.GUIDANCE: 4,
         ScenarioKind.CALCULATION: 4,
@@ -58,7 +58,7 @@ def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     }
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
         "zos-v71": 74, "windows-v53": 36, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 17,
-        "message-channels": 6, "neighbours": 1, "ostler-micro": 11, "replication": 5,
+        "message-channels": 6, "neighbours": 1, "ostler-micro": 11, "replication": 5, "shared-queues": 6,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
     assert len(ALL.features) == 120
@@ -87,7 +87,7 @@ def test_deviations_are_sentences_with_a_reason(scenario: Scenario) -> None:
 def test_reports_come_from_the_oldest_to_the_newest() -> None:
     years = [report.year for report in ALL.reports.values()]
     assert years == sorted(years)
-    assert len(years) == 9
+    assert len(years) == 10
 
 
 @pytest.mark.parametrize("name", NOW)
@@ -102,7 +102,6 @@ def test_what_the_product_has_features_for_lacks_at_most_its_driver(name: str) -
     [
         ("pubsub-1n-cluster2-np", "clusters"),
         ("zos-clus-bind-on-open", "clusters"),
-        ("sq-1qm-pm-in", "queue-sharing groups"),
         ("zos-trace-chinit", "tracing"),
     ],
 )
@@ -111,6 +110,12 @@ def test_what_cannot_run_says_what_it_waits_for(name: str, needs: str) -> None:
     assert found.verdict is ReadinessVerdict.NEEDS_FEATURES
     assert needs in found.needs()
     assert not found.can_run
+
+
+def test_every_scenario_of_queue_sharing_groups_can_run() -> None:
+    found = [each for each in MEASURED if each.family in ("shared-queues", "shared-data-sets")]
+    assert len(found) == 34
+    assert all(ALL.readiness(each).can_run for each in found)
 
 
 def test_what_belongs_to_another_platform_is_told_apart() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ostler.lab.scenarios.features import Readiness, ReadinessVerdict
 from ostler.lab.scenarios.loader import catalogue
-from ostler.lab.scenarios.model import Scenario, Sweep
+from ostler.lab.scenarios.model import Scenario, ScenarioPart, Sweep
 from ostler.lab.scenarios.steps import STEPS_MAX, ParametersError, steps
 
 ALL = catalogue()
@@ -48,10 +48,11 @@ def test_every_scenario_has_steps_and_few_in_its_quick_form(scenario: Scenario) 
 def test_points_that_need_more_are_left_out() -> None:
     scenario = ALL.find("zos-connection-storage")
     shared = "client, SHARECNV(1), shared queues"
-    found = {step.points["connection"] for step in steps(scenario, ALL.readiness(scenario))}
+    part = Readiness(ReadinessVerdict.READY, (), (), (ScenarioPart(shared, ("shared-queues",)),))
+    found = {step.points["connection"] for step in steps(scenario, part)}
     assert found == set(scenario.sweep("connection").values) - {shared}
     with pytest.raises(ParametersError, match="nothing is left of connection; it needs shared-queues"):
-        steps(scenario, ALL.readiness(scenario), chosen={"connection": [shared]})
+        steps(scenario, part, chosen={"connection": [shared]})
 
 
 def test_chosen_points_take_the_place_of_the_sweep() -> None:

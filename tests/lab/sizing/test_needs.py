@@ -93,8 +93,43 @@ def test_memory_of_connections() -> None:
     assert not held.is_extrapolated
 
 
+def test_messages_that_go_one_way_are_no_round_trips() -> None:
+    one_way = replace(STEP, operation="get", rate_per_second=90_000, broker_us_each=5.0)
+    found = needs(DEMAND, one_way)
+    assert found["queue managers"].value is None
+    assert found["processors"].value is None
+    assert needs(DEMAND, STEP, one_way)["queue managers"].source == "r1, Ostler, step 0"
+
+
+def test_what_ten_queue_managers_made_is_not_the_peak_of_one() -> None:
+    ten = replace(STEP, step=1, managers=10, rate_per_second=50_000)
+    assert needs(DEMAND, ten)["queue managers"].value is None
+    found = needs(replace(DEMAND, rate_per_second=14_000), STEP, ten)
+    assert found["queue managers"].value == 2
+    # The cost of a round trip is the same for all.
+    assert found["processors"].source == "r1, Ostler, step 1"
+
+
+def test_rates_of_much_longer_messages_are_unknown() -> None:
+    found = needs(replace(DEMAND, message_bytes=5 * 20_480), STEP, LONGER)
+    assert found["queue managers"].value is None
+    assert found["processors"].value is None
+    assert "no message of more than 20,480 bytes was measured" in found["processors"].how
+    assert "client-large-pm --quick --set message_bytes=102400" in found["processors"].how
+    # Bytes grow with the length.
+    assert found["log bandwidth"].value is not None
+
+
+def test_bytes_on_the_network_come_from_steps_with_clients() -> None:
+    quicker = replace(STEP, step=1, rate_per_second=90_000, network_bytes_each=3.0)
+    assert needs(DEMAND, quicker)["network"].value == pytest.approx(4 * 2048 * 7_000 * 8 / 1e9)
+    found = needs(DEMAND, quicker, STEP)["network"]
+    assert found.value == pytest.approx(7_000 * 9_000 * 8 / 1e9)
+    assert found.source == "r1, Ostler, step 0"
+
+
 def test_channels_and_distance() -> None:
-    far = replace(STEP, channels=4, rate_per_second=8_000)
+    far = replace(STEP, channels=4, managers=2, rate_per_second=8_000)
     found = needs(replace(DEMAND, channels=True, distance_km=100), far)
     # One of four made 2,000, of which 1,400 may be used.
     assert found["channels"].value == 5
@@ -115,3 +150,14 @@ def test_evidence_of_a_stored_run(tmp_path: Path) -> None:
     assert step.log_bytes_each == 3000
     assert step.memory_bytes == 1 << 20
     assert found.noise_percent == 7.0
+
+
+def test_one_queue_manager_beside_two_has_no_channels(tmp_path: Path) -> None:
+    parameters = {"channel_pairs": "4", "channels each way": "4"}
+    joined = replace(OSTLER, contestant="Ostler", far_us=20, parameters=parameters, flags=())
+    alone = replace(OSTLER, contestant="Ostler, one queue manager", parameters=parameters, flags=())
+    found = gather_evidence([read_run(write_run(tmp_path, {10: [joined, alone]}))]).steps
+    assert [(each.contestant, each.channels, each.managers) for each in found] == [
+        ("Ostler", 4, 2),
+        ("Ostler, one queue manager", 0, 1),
+    ]

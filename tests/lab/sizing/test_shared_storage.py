@@ -55,6 +55,14 @@ def test_with_all_offloaded_nothing_is_held_whole() -> None:
     assert found.offloaded > structure_capacity(HALF_GB, 16 * KB).messages
 
 
+def test_messages_of_more_than_63_kb_are_never_in_a_structure() -> None:
+    assert offload_threshold(63 * KB + 1) == 0
+    for cflevel in (4, 5):
+        found = structure_capacity(HALF_GB, 64 * KB, cflevel)
+        assert found.held_whole == 0
+        assert found.messages == structure_capacity(HALF_GB, 16 * KB, rules=(OffloadRule(0, 0),)).messages
+
+
 def test_buffers_of_data_sets() -> None:
     assert buffer_storage_bytes() == 25 * MB
     assert buffer_storage_bytes(structures=63) == 1575 * MB

@@ -38,6 +38,8 @@ class Made:
     """Of the log's thread of each broker, as part of its time."""
     log_bytes: int = 0
     """Written to the log for each operation; 0: nothing is known of the log."""
+    asked: float | None = None
+    """The fixed rate of all clients."""
 
 
 def rows(
@@ -111,7 +113,7 @@ def _measure(run: RunWriter, made: Made, requesters: int, number: int) -> None:
         segment = run.begin(PlannedPoint(made.contestant, number, repetition), MEASURED)
         for row in rows(made, rate, repetition == 0):
             segment.add(row.rows(0) if isinstance(row, LatencyRecorder) else [row])
-        segment.commit(PhaseRow(run.manifest.scenario, BEGAN, 1.0, requesters, 2048, False, None, parameters))
+        segment.commit(PhaseRow(run.manifest.scenario, BEGAN, 1.0, requesters, 2048, False, made.asked, parameters))
 
 
 OSTLER = Made("Ostler, TCP", "ostler", (200, 210), 480, flags=("steal",))

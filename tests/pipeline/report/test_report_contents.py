@@ -11,7 +11,8 @@ from ostler.lab.scenarios.loader import catalogue
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.build import render
 from ostler.pipeline.report.context import make_context
-from ostler.pipeline.report.sections.preface import preface_section
+from ostler.pipeline.report.html.document import Hyperlink
+from ostler.pipeline.report.sections.preface import preface_section, topic_terms
 
 
 def section(rows: Rows, anchor: str) -> str:
@@ -203,3 +204,14 @@ def test_trademarks_and_reports_are_named_in_the_resources() -> None:
     assert catalogue().scenarios["local-rr-np"].report.title in told
     assert "trademarks of International Business Machines" in told
     assert numbers.NOTHING not in told
+
+
+def test_readers_of_published_reports_find_the_scenarios_of_a_topic() -> None:
+    found = dict(topic_terms(["appl-ha2", "client-rr-np", "rr-cc-tls-np", "appl-dr2", "a scenario of tomorrow"]))
+    assert list(found) == ["TLS", "High availability, disaster recovery"]
+    links = [each for each in found["High availability, disaster recovery"] if isinstance(each, Hyperlink)]
+    assert [(each.text, each.anchor) for each in links] == [
+        ("appl-ha2", "scenario-appl-ha2"),
+        ("appl-dr2", "scenario-appl-dr2"),
+    ]
+    assert topic_terms([]) == ()

@@ -89,3 +89,14 @@ def test_a_lake_without_matches_has_no_figures_beside_ours() -> None:
     page = render(sample_tables(rows))
     assert 'id="published-figures"' not in page
     assert 'id="published-ratios"' in page
+
+
+def test_ratios_at_several_numbers_of_clients_are_told_apart() -> None:
+    rows = sample_rows()
+    ratio = next(each for each in rows["comparison"] if each["kind"] == "ratio")
+    rows["comparison"] += [ratio | {"metric": "mean response time, us", "clients": number} for number in (7, 20)]
+    page = render(sample_tables(rows))
+    part = page.partition('<section id="published-ratios"')[2].partition("</section>")[0]
+    assert ">Clients</th>" in part
+    assert 'data-sort="7"' in part
+    assert 'data-sort="20"' in part

@@ -20,6 +20,7 @@ from ostler.pipeline.report.charts.sentences import (
     find_knee,
     is_same,
     limit_sentence,
+    limit_words,
     other_sentence,
     rate_sentence,
     trend_sentence,
@@ -145,6 +146,15 @@ def test_other_values_are_told_from_the_first_step_to_the_last() -> None:
     assert limit_sentence("log", "the disk was busy.") == "The limit is the log: the disk was busy."
     assert limit_sentence("unknown", "nothing was full") == "No single limit was found: nothing was full."
     assert limit_sentence("log", "") == ""
+
+
+def test_a_limit_is_told_once_in_a_list() -> None:
+    reached = "the load asked for 800 a second and had them: no limit was reached"
+    assert limit_words("unknown", reached) == reached
+    assert limit_words("unknown", "nothing was full.") == "no limit was found; nothing was full"
+    assert limit_words("log", "the disk was busy 97% of the time") == (
+        "limited by the log; the disk was busy 97 % of the time"
+    )
 
 
 def test_the_course_over_time_tells_a_drift_but_no_chance() -> None:

@@ -27,12 +27,14 @@ def sentences(name: str, **measured: Any) -> str:
         ("local-rr-np", "Requesters, inside the process of the queue manager (trusted): "),
         ("pubsub-1n-np", "1 publisher, connected as a client over TCP: publish to one topic"),
         ("pubsub-multi-np", "1 subscriber for each triplet, connected as a client over TCP: "),
-        ("pubsub-multi-np", "Each sends 1,600 a second, when they are due."),
-        ("dq-capacity-qmax", "Each sends one every 60 seconds, when it is due."),
+        ("pubsub-multi-np", "Each sends 1,600 a second, on a fixed schedule; one that is late sends at once"),
+        ("dq-capacity-qmax", "Each sends one every 60 seconds: when it has its reply, and that time has passed"),
+        ("client-rated-np", "Each sends one every second: when it has its reply, and that time has passed"),
         ("dq-rr-np", "There are 2 queue managers, 1 pair of queues for requests and replies and 4 pairs of message"),
-        ("client-short-session", "A sweep ends when the mean response time passes 1 s."),
+        ("client-short-session", "A sweep ends when the mean response time passes 1 s at 3 successive points."),
+        ("local-large-pm", "passes 1 s at 3 successive points, with messages of 200 KB only."),
         ("mqi-response-time", "Swept: the size of messages 50 bytes, 256 bytes, 1 KB"),
-        ("mqi-response-time", "Each point has 5,000 measurements."),
+        ("mqi-response-time", "The report takes 5,000 measurements of each point."),
         ("linear-vs-circular-logging", "circular | circular, oversized | linear, extents reused"),
         ("topic-scavenger-idle-100k", "No messages are sent while it is measured."),
     ],
@@ -44,6 +46,11 @@ def test_the_workload_is_told_in_sentences(name: str, told: str) -> None:
 def test_measured_points_stand_beside_those_of_the_report() -> None:
     assert "7, 9 and 20; measured here: 1 and 4." in sentences("client-rr-np", requesters=[1, 4])
     assert "measured here" not in sentences("client-rr-np")
+
+
+def test_a_sweep_without_printed_points_says_nothing_of_the_report() -> None:
+    told = sentences("triggered-sessions", disconnect_interval_ms=[0, 2000])
+    assert "disconnect interval ms 0, 500, 2,000 and 10,000 ms; measured here: 0 and 2,000 ms." in told
 
 
 def test_every_scenario_has_sentences_that_end() -> None:

@@ -16,14 +16,23 @@ from pyspark.sql import functions as F
 from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs, table
 
 from ostler.lab.families.channels.distributed import ONE_MANAGER
+from ostler.lab.families.sharing.shared_loads import PRIVATE
 from ostler.lab.peers.registry import REPLICATED
 from ostler.lab.runner import contract as lab_contract
 from ostler.lab.runner.shovel_peer import CONTESTANT as SHOVELS
+from ostler.lab.store.courses import RATE_BEFORE_GROWTH, RATE_IN_GROWTH
 from ostler.pipeline.lake.tables import BRONZE, COMPARISON, CONTESTANT, RESULT
-from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics
+from ostler.pipeline.steps.comparison_metrics import comparison_metrics, memory_metrics, story_metrics
 from ostler.pipeline.steps.comparisons import comparisons
-from ostler.pipeline.steps.contestants import COPIED_PEERS, ONE_QUEUE_MANAGER, TWO_NODES, WITHOUT_COPIES
+from ostler.pipeline.steps.contestants import (
+    COPIED_PEERS,
+    ONE_QUEUE_MANAGER,
+    PRIVATE_QUEUES,
+    TWO_NODES,
+    WITHOUT_COPIES,
+)
 from ostler.pipeline.steps.curves import curve_steps
+from ostler.pipeline.steps.ratios import phase_comparisons, printed_ratios
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, student_quantile, with_verdict
 
 _PAIRS = (
@@ -315,6 +324,30 @@ def _copies() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return [run("copied", scenario="ha-three-copies")], rows
 
 
+def _shared() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Shared queues beside private ones, and levels of structures with two repositories."""
+    rows = [
+        point(rate, 10, run="shared", scenario="sq-shared-private", contestant=name)
+        for name, rate in (("Ostler", 250), (PRIVATE_QUEUES, 1000))
+    ]
+    steps = (("CFLEVEL(4)", "SQLite", 100), ("CFLEVEL(5)", "SQLite", 250), ("CFLEVEL(5)", "PostgreSQL", 240))
+    rows += [
+        point(
+            rate,
+            5,
+            run="levels",
+            scenario=_LEVELS,
+            step=step,
+            message_bytes=65536,
+            series=f"level={level}, message_bytes=65536, repository={repository}",
+            parameters={"level": level, "message_bytes": "65536", "repository": repository},
+        )
+        for step, (level, repository, rate) in enumerate(steps)
+    ]
+    return [run("shared", scenario="sq-shared-private"), run("levels", scenario=_LEVELS)], rows
+
+
+_LEVELS = "smds-cf4-vs-cf5-rate"
 _PRINTED = [
     figure(1, "client-rr-np", 1000, clients=9),
     figure(2, "client-rr-np", 900, clients=20),
@@ -336,13 +369,14 @@ _PRINTED = [
 
 @pytest.fixture(scope="module")
 def compared(spark: SparkSession) -> list[Row]:
-    parts = (_releases(), _products(), _options(), _ratios(), _channels(), _copies())
+    parts = (_releases(), _products(), _options(), _ratios(), _channels(), _copies(), _shared())
     made = [each for part, _ in parts for each in part]
     rows = [each for _, part in parts for each in part]
     measured, listed, contestants = points(spark, rows), runs(spark, made), table(spark, CONTESTANT, [])
     ours = comparison_metrics(measured, curve_steps(measured), listed, contestants).localCheckpoint()
     memory = memory_metrics(table(spark, RESULT, []), table(spark, BRONZE["phase"], []), listed, contestants)
-    found = comparisons(ours, memory, metrics(spark, _PRINTED))
+    printed = metrics(spark, _PRINTED)
+    found = comparisons(ours, memory, printed, printed_ratios(printed))
     assert tuple(found.columns) == COMPARISON.names
     return found.collect()
 
@@ -453,6 +487,7 @@ def test_names_are_those_of_the_laboratory() -> None:
     assert (ONE_MANAGER.name, (SHOVELS.name,)) == (ONE_QUEUE_MANAGER, TWO_NODES)
     assert lab_contract.WITHOUT_COPIES == WITHOUT_COPIES
     assert tuple(each.title for each in REPLICATED) == COPIED_PEERS
+    assert PRIVATE.name == PRIVATE_QUEUES
 
 
 def test_two_queue_managers_to_one_and_to_two_nodes(compared: list[Row]) -> None:
@@ -489,3 +524,62 @@ def test_two_queue_managers_to_local_are_of_one_run(compared: list[Row]) -> None
     )
     assert (row["left_run"], row["right_run"], row["our_ratio"]) == ("apart", "apart", 0.75)
     assert row["published_ratio"] == pytest.approx(4722 / 6393)
+
+
+def test_shared_queues_to_private_ones(compared: list[Row]) -> None:
+    (row,) = (
+        row
+        for row in compared
+        if row["scenario"] == "sq-shared-private" and row["metric"] == "rate" and row["clients"] is None
+    )
+    assert (row["subject"], row["our_ratio"], row["left_name"]) == ("shared queues to private ones", 0.25, PRIVATE.name)
+
+
+def test_a_ratio_in_the_text_of_a_report_stands_beside_ours(compared: list[Row]) -> None:
+    """Of rates alone: the text says nothing of processor time."""
+    of_levels = [row for row in compared if row["subject"] == "CFLEVEL(5) to CFLEVEL(4)" and row["kind"] == "ratio"]
+    (rate,) = (row for row in of_levels if row["metric"] == "rate" and row["our_ratio"] is not None)
+    assert (rate["published_ratio"], rate["our_ratio"], rate["verdict"]) == (3.0, 2.5, "worse")
+    assert "in the text" in rate["published_source"]
+    (cost,) = (row for row in of_levels if row["metric"] == "broker processor time, us")
+    assert (cost["published_ratio"], cost["verdict"]) == (None, "not comparable")
+
+
+def test_puts_while_a_data_set_grows_to_those_before(spark: SparkSession) -> None:
+    values = {RATE_BEFORE_GROWTH: [1000.0, 1000.0], RATE_IN_GROWTH: [500.0, 500.0]}
+    rows = [
+        {
+            "run": "grown",
+            "scenario": "smds-expansion",
+            "contestant": "Ostler",
+            "step": 0,
+            "series": "",
+            "repetition": at,
+            "name": name,
+            "value": value,
+            "count": 1,
+        }
+        for name, found in values.items()
+        for at, value in enumerate(found)
+    ]
+    phase = {
+        "run": "grown",
+        "contestant": "Ostler",
+        "step": 0,
+        "repetition": 0,
+        "phase": "measured",
+        "clients": 10,
+        "message_bytes": 65536,
+        "persistent": False,
+        "scenario": "smds-expansion",
+        "parameters": {},
+    }
+    who = {"run": "grown", "contestant": "Ostler", "kind": "ostler", "driver": "lean", "promise": "put"}
+    listed = runs(spark, [run("grown", scenario="smds-expansion")])
+    ours = story_metrics(
+        table(spark, RESULT, rows), table(spark, BRONZE["phase"], [phase]), listed, table(spark, CONTESTANT, [who])
+    )
+    (row,) = phase_comparisons(ours).collect()
+    assert (row["subject"], row["our_ratio"]) == ("puts while a data set grows to those before", 0.5)
+    assert row["published_ratio"] == pytest.approx(0.394, abs=0.001)
+    assert (row["left_value"], row["right_value"]) == (1000.0, 500.0)

@@ -12,6 +12,7 @@ from ostler.pipeline.lake.tables import BRONZE, COST, PREDICTION
 from ostler.pipeline.steps.costs import costs
 from ostler.pipeline.steps.curves import curve_steps
 from ostler.pipeline.steps.predictions import predictions
+from ostler.pipeline.steps.scaling import best_steps
 
 
 def _told(source: str, name: str, value: float, second: int = 0, **others: Any) -> dict[str, Any]:
@@ -99,7 +100,8 @@ def test_predictions(spark: SparkSession) -> None:
         point(100, 10, contestant="steady", broker_memory_bytes=20 * megabyte),
         point(100, 20, contestant="steady", broker_memory_bytes=20 * megabyte, broker_cpu_us=None),
     ]
-    found = predictions(curve_steps(points(spark, rows)), runs(spark, [run()]))
+    steps, listed = curve_steps(points(spark, rows)), runs(spark, [run()])
+    found = predictions(steps, best_steps(steps, listed), listed)
     assert tuple(found.columns) == PREDICTION.names
     told = {(row["contestant"], row["resource"]): row for row in found.collect()}
     assert set(told) == {

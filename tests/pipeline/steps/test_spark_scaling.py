@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from tests.pipeline.steps.analysis_samples import point, points, run, runs
 
 from ostler.pipeline.lake.tables import SCALING
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.steps.curves import curve_steps
-from ostler.pipeline.steps.scaling import scaling
+from ostler.pipeline.steps.scaling import best_steps, scaling
 from ostler.pipeline.steps.universal_scalability import fits
 
 CLIENTS = (1, 2, 3, 5, 8, 12, 20, 40, 100)
@@ -22,6 +22,12 @@ CLIENTS = (1, 2, 3, 5, 8, 12, 20, 40, 100)
 
 def _law(clients: int, single: float, sigma: float, kappa: float) -> float:
     return single * clients / (1 + sigma * (clients - 1) + kappa * clients * (clients - 1))
+
+
+def scaled(spark: SparkSession, rows: list[dict[str, Any]], listed: list[dict[str, Any]]) -> DataFrame:
+    """The table of scaling, from points and runs."""
+    steps = curve_steps(points(spark, rows))
+    return scaling(steps, best_steps(steps, runs(spark, listed)))
 
 
 _LAWS = st.tuples(
@@ -82,9 +88,7 @@ def test_short_and_strange_curves(spark: SparkSession) -> None:
         for name, steps in curves.items()
         for step, (clients, rate) in enumerate(steps)
     ]
-    found = {
-        row["contestant"]: row for row in scaling(curve_steps(points(spark, rows)), runs(spark, [run()])).collect()
-    }
+    found = {row["contestant"]: row for row in scaled(spark, rows, [run()]).collect()}
     assert set(found) == set(curves)
     assert {name for name, row in found.items() if not row["is_fitted"]} == {
         *("two", "three", "one number of clients", "nothing")
@@ -106,7 +110,7 @@ def test_predictions_and_costs(spark: SparkSession) -> None:
     rows += [point(clients * 10, clients, contestant="few") for clients in (1, 2, 3)]
     rows += [point(clients * 10, clients, contestant="rated", asked_rate=clients * 10.0) for clients in CLIENTS]
     rows += [point(_law(clients, 100, 0.5, 0.0), clients, contestant="flat") for clients in CLIENTS]
-    table = scaling(curve_steps(points(spark, rows)), runs(spark, [run()]))
+    table = scaled(spark, rows, [run()])
     assert tuple(table.columns) == SCALING.names
     found = {row["contestant"]: row for row in table.collect()}
     best = found["Ostler"]
@@ -156,18 +160,16 @@ def test_what_limits(spark: SparkSession) -> None:
     ]
     found = {
         row["contestant"]: row
-        for row in scaling(
-            curve_steps(points(spark, rows)), runs(spark, [run(), run("run-2"), run("run-3"), run("run-4")])
-        ).collect()
+        for row in scaled(spark, rows, [run(), run("run-2"), run("run-3"), run("run-4")]).collect()
     }
     limits = {name: row["limited_by"] for name, row in found.items()}
     for name in ("driver", "broker", "log", "network", "machine", "unknown"):
         assert limits[name] == name
     assert (limits["forced"], found["forced"]["why"]) == (
         "log",
-        "1000 a second are 95% of what the bare log could keep",
+        "1,000 a second are 95% of what the bare log could keep",
     )
-    assert (limits["put"], found["put"]["why"]) == ("log", "1000 a second are 91% of what the bare log could keep")
+    assert (limits["put"], found["put"]["why"]) == ("log", "1,000 a second are 91% of what the bare log could keep")
     # More than a limit by half as much again: it was none.
     assert limits["beyond"] == "unknown"
     assert found["untold"]["why"] == "nothing was full"
@@ -180,7 +182,7 @@ def test_what_limits(spark: SparkSession) -> None:
     # A probe says how many of its commits a round trip through two queue managers waits for.
     assert (limits["joined"], found["joined"]["why"]) == (
         "log",
-        "1000 a second are 95% of what the bare log could keep",
+        "1,000 a second are 95% of what the bare log could keep",
     )
     assert found["joined"]["cpu_limit_rate"] == pytest.approx(2e6 / 50)
     assert (limits["far"], found["far"]["why"]) == (
@@ -189,7 +191,7 @@ def test_what_limits(spark: SparkSession) -> None:
     )
     assert (limits["batches"], found["batches"]["why"]) == (
         "network",
-        "4500 a second are 90% of one batch of 50 in each round trip of 10 ms",
+        "4,500 a second are 90% of one batch of 50 in each round trip of 10 ms",
     )
     assert limits["near"] == "unknown"
     # One queue manager in the place of two can use one core.

@@ -57,6 +57,7 @@ class FootprintTask(Task):
         # The first channel makes the queue manager allocate what it needs only once.
         for _ in range(self._per_channel):
             self._client(recorder)
+        wait_until(recorder.timeline.measured_ns)
         memory, sockets = resident_bytes(self._server_pid), _descriptors(self._server_pid)
         for number in range(self._clients):
             now = self._client(recorder)

@@ -16,7 +16,7 @@ from ostler.lab.common.embedded import NAME
 from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
-from ostler.lab.runner.contract import Contestant, ContestantKind, Metric, PointSpec
+from ostler.lab.runner.contract import IN_ONE_PROCESS, Contestant, ContestantKind, Metric, PointSpec
 from ostler.lab.runner.queue_managers.child import read_metrics, run_commands
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.runner.queue_managers.process import LabQueueManager
@@ -30,7 +30,7 @@ LOCAL: Final = Contestant(
     version=__version__,
 )
 EMBEDDED: Final = Contestant(
-    "Ostler, in one process",
+    IN_ONE_PROCESS,
     ContestantKind.OSTLER,
     "the application is in the queue manager's process; what is persistent is forced before a verb returns",
     version=__version__,

@@ -192,6 +192,7 @@ class LoadExperiment(Experiment):
             *run_descriptions.log_deviations(self._wanted, points, settings.is_quick),
             *run_descriptions.parameter_deviations(self._context.scenario),
             *run_descriptions.window_deviations(points, self._window_seconds),
+            *run_descriptions.trusted_deviations(points),
             *run_descriptions.model_deviations(self._context.scenario, points, len(os.sched_getaffinity(0))),
         ]
         if any(point.on_second_disk for point in points.values()):
@@ -229,10 +230,13 @@ class LoadExperiment(Experiment):
         if contestant.kind is ContestantKind.LIMIT:
             log_directory = self._limit_directory(point)
             point_spec = self._point_spec(point)
-            needed = str(_forces(point) if contestant.name in (FORCES.name, REPLICATED_FORCES.name) else 1)
+            is_of_log = contestant.name in (FORCES.name, REPLICATED_FORCES.name)
+            needed = f"{_forces(point) if is_of_log else 1:g}"
             parameters = {**point_spec.parameters, NEEDED_PARAMETER: needed}
             made = self._bare_spec(point)
-            point_spec = replace(point_spec, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
+            # A limit stands where the contestants of its step do, whatever passes its messages on.
+            clients = min(point.clients, _LIMIT_CLIENTS_MAX)
+            point_spec = replace(point_spec, clients=clients, rate_per_second=None, parameters=parameters)
             distance_ms = self._copy_round_trip_ms(point)
             return self._limits.prepare(contestant, made, point_spec, log_directory, distance_ms)
         if contestant.kind is ContestantKind.PEER:
@@ -324,10 +328,8 @@ class LoadExperiment(Experiment):
 
     def _point_spec(self, point: LoadPoint) -> PointSpec:
         parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
-        # Subscribers count as clients.
-        clients = point.requesters + (point.responders if point.kind == spec.PUBLISH else 0)
         return PointSpec(
-            clients,
+            point.clients,
             point.body_bytes,
             point.persistent,
             point.rate_of_all,
@@ -457,11 +459,11 @@ def is_plain(point: LoadPoint) -> bool:
     return is_on_disk and not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
 
 
-def _forces(point: LoadPoint) -> int:
+def _forces(point: LoadPoint) -> float:
     """Return how often an operation waits for the log: for a request, a reply, and the requester's get in a unit of
-    work."""
+    work. Messages of one unit of work share a force."""
     if point.kind in (spec.ONE_WAY, spec.PUBLISH):
-        return 1
+        return 1 / point.producer_unit
     return 3 if point.units == spec.EVERYBODY else 2
 
 

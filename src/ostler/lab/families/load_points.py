@@ -75,7 +75,13 @@ class LoadPoint:
     """Messages handed over to a waiting getter, held in the buffer and spilled to the file are among the results."""
     subscribers: int = 0
     """The number of subscribers of each topic, where messages are published."""
+    receivers_count: bool = False
+    """Subscribers or consumers are among the clients of a point, as the report counts them."""
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def clients(self) -> int:
+        return self.requesters + (self.responders if self.receivers_count else 0)
 
     @property
     def logs(self) -> int:
@@ -84,7 +90,8 @@ class LoadPoint:
 
     @property
     def rate_of_all(self) -> float | None:
-        return self.rate_per_second * self.requesters or None
+        """The rate of main operations that all requesters are asked for. Sessions are rated, and have round trips."""
+        return self.rate_per_second * self.requesters * max(self.session_round_trips, 1) or None
 
 
 def load_point(scenario: Scenario, step: Step) -> LoadPoint:

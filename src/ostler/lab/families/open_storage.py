@@ -81,6 +81,7 @@ class UnitTask(Task):
         wait_until(recorder.timeline.begin_ns)
         # The first connection makes the queue manager allocate what it needs only once.
         self._hold(recorder, 1)
+        wait_until(recorder.timeline.measured_ns)
         memory = resident_bytes(self._server_pid)
         for number in range(self._connections):
             now = self._hold(recorder, self._messages)

@@ -10,14 +10,12 @@ from ostler.lab.families.load_points import LoadPoint, load_point
 from ostler.lab.load import spec
 from ostler.lab.load.mq.publish import subscriber_queue
 from ostler.lab.runner.contract import GET
-from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.plan import pair_commands
 from ostler.lab.scenarios.model import Binding, Scenario
 from ostler.lab.scenarios.steps import Step
 
 _JMS: Final = "JMS"
 _ALL: Final = "all"
-_TUNING: Final = "TuningParameters"
-_CHANNELS: Final = "Channels"
 
 
 def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
@@ -38,10 +36,11 @@ def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
         goes_round=False,
         requester_binding=Binding.CLIENT,
         responder_binding=Binding.CLIENT,
-        manager=tuned(manager, scenario),
+        manager=manager,
         conversations=conversations,
         async_put=is_asynchronous,
         read_ahead=is_read_ahead,
+        receivers_count="triplets" in step.points,
         main_operation=GET,
     )
 
@@ -64,13 +63,14 @@ def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
         responders=topics * subscribers,
         pairs=topics,
         subscribers=subscribers,
+        receivers_count=True,
         goes_round=False,
         units=spec.EVERYBODY if found.persistent else spec.NOBODY,
         consumer_unit=unit,
         messages=spec.JMS if points.get("api") == _JMS else spec.PLAIN,
         requester_binding=Binding.CLIENT,
         responder_binding=Binding.CLIENT,
-        manager=tuned(replace(found.manager, commands=commands, cores=cores_of(step)), scenario),
+        manager=replace(found.manager, commands=commands, cores=cores_of(step)),
         main_operation=GET,
         parameters={
             "subscribers": str(subscribers),
@@ -90,21 +90,6 @@ def private_queue_point(scenario: Scenario, step: Step) -> LoadPoint:
         responders=found.responders * tasks,
         manager=replace(found.manager, cores=cores_of(step)),
     )
-
-
-def tuned(manager: QueueManagerPlan, scenario: Scenario) -> QueueManagerPlan:
-    """Return a queue manager with the log files and the qm.ini of the report, where the scenario has them.
-
-    The log is as large as the report's. `nonpersistent_queue_buffer_bytes` is DefaultQBufferSize alone.
-    """
-    parameters, stanzas = scenario.parameters, dict(manager.stanzas)
-    if "nonpersistent_queue_buffer_bytes" in parameters:
-        buffer_bytes = str(parameters["nonpersistent_queue_buffer_bytes"])
-        stanzas[_TUNING] = {**stanzas.get(_TUNING, {}), "DefaultQBufferSize": buffer_bytes}
-    if "channel_bind_type" in parameters:
-        stanzas[_CHANNELS] = {**stanzas.get(_CHANNELS, {}), "MQIBindType": str(parameters["channel_bind_type"])}
-    files = int(str(parameters.get("log_primary_files", manager.log.primary_files)))
-    return replace(manager, stanzas=stanzas, log=replace(manager.log, primary_files=files))
 
 
 def cores_of(step: Step) -> int:

@@ -23,7 +23,16 @@ from ostler.lab.families.micro.tasks import Batch, BatchLoop
 from ostler.lab.families.task import RESULT, Loop, Task, measured_count
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseRecorder
-from ostler.lab.runner.contract import Contestant, ContestantKind, Experiment, Metric, PointSpec, ReadyLoad, RunContext
+from ostler.lab.runner.contract import (
+    OVER_A_SOCKET,
+    Contestant,
+    ContestantKind,
+    Experiment,
+    Metric,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
+)
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.model import Persistence, Scenario, StopKind
 from ostler.lab.scenarios.steps import Step
@@ -40,7 +49,7 @@ _PROBE_FILE_BYTES: Final = 64 << 20
 _PAGE: Final = bytes(4096)
 _FILE_PAGES: Final = 2048
 _BARE: Final = "bare table and queue"
-_EXCHANGES: Final = "bare exchanges over a Unix socket"
+_EXCHANGES: Final = f"bare exchanges{OVER_A_SOCKET}"
 _FORCES: Final = "writing and forcing"
 
 
@@ -133,10 +142,10 @@ class PutAndGetLoop(Loop):
 
     def results(self) -> list[Metric]:
         count = measured_count(self._recorder, PAIR)
-        return [
-            Metric(RESULT, SAMPLES, count),
-            Metric(RESULT, SAMPLES_MISSING, max(self._samples_wanted - count, 0)),
-        ]
+        found = [Metric(RESULT, SAMPLES, count)]
+        if self._samples_wanted:
+            found.append(Metric(RESULT, SAMPLES_MISSING, max(self._samples_wanted - count, 0)))
+        return found
 
     def metrics(self) -> list[Metric]:
         return self._host.metrics()

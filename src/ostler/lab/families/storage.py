@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from ostler import __version__
@@ -42,6 +43,8 @@ from ostler.lab.runner.contract import (
 )
 from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
 from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.runner.sharing.by_commands import start_sharing
+from ostler.lab.runner.sharing.plan import SharedQueue, SharingPlan, StructurePlan
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE, QUEUE_MANAGER
 from ostler.server.config.qm_ini import LogSection
@@ -50,7 +53,9 @@ OSTLER: Final = Contestant("Ostler", ContestantKind.OSTLER, "a queue manager tha
 BARE: Final = "bare server"
 KEPT: Final = Contestant("definitions as bytes", ContestantKind.LIMIT, "a dictionary of them, and nothing made of them")
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
-_SHARED: Final = re.compile(r"client, SHARECNV\(([0-9]+)\)")
+_SHARED: Final = re.compile(r"client, SHARECNV\(([0-9]+)\)(, shared queues)?")
+_SHARED_QUEUES: Final = ", shared queues"
+_STRUCTURE: Final = StructurePlan("LAB1")
 _LOCAL: Final = "local"
 _MESSAGE_CHANNEL: Final = "message channel"
 _MESSAGE_BYTES: Final = 1024
@@ -114,6 +119,23 @@ class _OnQueueManagers(Experiment):
         return
 
 
+class MemberServer(ConnectionServer):
+    """A new queue-sharing group of one queue manager, and the driver for that."""
+
+    def __init__(self, root: Path, plan: SharingPlan, make: MakeTask, agreements: Sequence[Agreement]) -> None:
+        self._group = start_sharing(root, plan)
+        self._make = make
+        self._agreements = agreements
+
+    def prepare(self, point_spec: PointSpec) -> ReadyTask:
+        (manager,) = self._group.members
+        task = TaskProcess(self._make(manager))
+        return ReadyTask(point_spec, task, self._group.watched(), manager.metrics, self._agreements)
+
+    def end(self) -> None:
+        self._group.end()
+
+
 class ConnectionStorage(_OnQueueManagers):
     """Idle connections with a few queues open: local ones, over client channels, and message channels."""
 
@@ -141,7 +163,16 @@ class ConnectionStorage(_OnQueueManagers):
         is_local = step.points["connection"] == _LOCAL
         make = partial(_local if is_local else _clients, sockets, conversations, queues)
         connections = (Agreement((CONNECT,), "connections"),)
+        if str(step.points["connection"]).endswith(_SHARED_QUEUES):
+            return OnFreshServers(point_spec, partial(self._member, sharing, make, connections, queues))
         return OnFreshServers(point_spec, partial(self._server, sharing, make, connections, queues))
+
+    def _member(self, sharing: int, make: MakeTask, agreements: Sequence[Agreement], queues: int) -> ConnectionServer:
+        """Return a server that is the only member of a queue-sharing group, and whose queues are shared."""
+        self._made += 1
+        shared = tuple(SharedQueue(open_queue(number), _STRUCTURE.name) for number in range(queues))
+        plan = SharingPlan(manager=self._plan(sharing), structures=(_STRUCTURE,), queues=shared)
+        return MemberServer(self._context.scratch / f"storage-{self._made}", plan, make, agreements)
 
     def _open_objects(self, step: Step) -> int:
         """Return the number of queues that each connection has open."""
@@ -208,10 +239,12 @@ def _held(holders: int, messages: int, size: int, manager: LabQueueManager) -> C
 
 
 class ObjectStorage(Experiment):
-    """Objects of one type, defined one after the other in a queue manager that has little else."""
+    """Objects of one type, defined one after the other in a queue manager that has little else: a new one for each
+    repetition."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
+        self._made = 0
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, KEPT] if self._context.settings.limits else [OSTLER]
@@ -222,7 +255,8 @@ class ObjectStorage(Experiment):
         point_spec = PointSpec(1, 0, False, parameters={"objects": str(count)}, main_operation=DEFINE)
         if contestant.kind is ContestantKind.LIMIT:
             return ReadyTask(point_spec, TaskProcess(partial(KeepTask, object_type, count), PROBE))
-        root = self._context.scratch / f"objects-{step.number}"
+        self._made += 1
+        root = self._context.scratch / f"objects-{self._made}"
         task = partial(DefineTask, root, object_type, count, self._context.settings.accounting)
         return ReadyTask(point_spec, TaskProcess(task, QUEUE_MANAGER))
 

@@ -20,6 +20,7 @@ from ostler.lab.families.task import Loop, Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder
 from ostler.lab.runner.contract import (
+    OVER_A_SOCKET,
     Contestant,
     ContestantKind,
     Experiment,
@@ -70,7 +71,7 @@ _ATTRIBUTES: Final = frozenset({"MQINQ", "MQSET"})
 _PROPERTIES: Final = frozenset({"MQCRTMH", "MQSETMP", "MQINQMP", "MQMHBUF", "MQBUFMH", "MQDLTMP", "MQDLTMH"})
 _CALLBACKS: Final = frozenset({"MQCB", "MQCTL"})
 _PUTS: Final = tuple(f"{verb}, {kind}" for verb in ("MQPUT", "MQPUT1") for kind in (NON_PERSISTENT, PERSISTENT))
-_EXCHANGE: Final = "a bare exchange over a Unix socket"
+_EXCHANGE: Final = f"a bare exchange{OVER_A_SOCKET}"
 _NOTHING: Final = "calling nothing"
 _FORCE: Final = "writing and forcing a page"
 

@@ -103,6 +103,11 @@ class LoadSpec:
     """More queue managers: client n of m of them uses address n modulo m, `address` being the first, and there the pair
     n / m modulo `pairs`."""
 
+    responder_others: tuple[Address, ...] = ()
+    """More queue managers of responders, where these have a `responder_address`."""
+    is_shared: bool = False
+    """All queue managers share all queues: client n uses pair n modulo `pairs`, at whichever queue manager it is."""
+
     drivers: int = 1
     """The number of drivers that share the whole load."""
     subscribers: int = 0
@@ -151,7 +156,7 @@ class LoadSpec:
 def pair_of(spec: LoadSpec, number: int, turn: int) -> int:
     """Return the pair of queues that a requester uses for the nth time; with turn 0 the pair of a client that has only
     one."""
-    first = number // (1 + len(spec.other_addresses))
+    first = number if spec.is_shared else number // (1 + len(spec.other_addresses))
     return (first + turn if spec.goes_round else first) % spec.pairs
 
 

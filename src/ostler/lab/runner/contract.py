@@ -32,6 +32,10 @@ CONNECT = "connect"
 
 WITHOUT_COPIES = "Ostler without copies"
 """A contestant beside others that have copies: it waits for one log only."""
+IN_ONE_PROCESS = "Ostler, in one process"
+"""A contestant whose application is in the queue manager's process."""
+OVER_A_SOCKET = " over a Unix socket"
+"""The end of the name of limits that exchange data between two processes."""
 
 
 class PointFailed(Exception):
@@ -193,8 +197,8 @@ class ReadyLoad(ABC):
     warm_up_seconds_least: float = 0.0
     """The least length of the warm-up: what is used for the first time may take longer than the settings have."""
     is_one_by_one: bool = False
-    """Operations of one client follow one another, and one of them may outlast the window: then the rate is that of the
-    time that all of them took."""
+    """Operations of one client follow one another, and the last of them may outlast the window: the window then lasts
+    until its end, and the rate is that of the time that all of them took. Nothing happens behind it: no cool-down."""
     drain_seconds_max: float = 120.0
     """The time that `run` may take beyond its timeline."""
 

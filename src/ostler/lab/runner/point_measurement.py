@@ -136,11 +136,13 @@ class PointMeasurement:
         segments: list[SegmentWriter],
     ) -> PointResult:
         settings = self._settings
+        # The last operation may outlast the window: what it costs belongs to the window, and nothing comes after it.
+        is_one_by_one = ready.is_one_by_one and ready.point_spec.clients == 1
         timeline = Timeline.starting(
             time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
             max(settings.warm_up_seconds, ready.warm_up_seconds_least),
             max(settings.measured_seconds, ready.measured_seconds_least),
-            settings.cool_down_seconds,
+            0.0 if is_one_by_one else settings.cool_down_seconds,
         )
         began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
         window = SampleWindow()
@@ -150,7 +152,8 @@ class PointMeasurement:
             self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
         self._watch(load, ready, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, SampleWindow())
         self._observer.enter(MEASURED, Several(RowSink(segments[IN_WINDOW].add), window))
-        logged = self._watch(load, ready, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
+        last_ns = timeline.cool_ns + round(ready.drain_seconds_max * _SECOND_NS) if is_one_by_one else timeline.cool_ns
+        logged = self._watch(load, ready, MEASURED, timeline.measured_ns, last_ns, segments[IN_WINDOW], window)
         self._observer.enter(COOL_DOWN, RowSink(segments[COOLING_DOWN].add))
         counted = load.counted()
         ended_ns = max(time.perf_counter_ns(), timeline.end_ns)
@@ -165,7 +168,7 @@ class PointMeasurement:
         doubts += _emptiness(ready.point_spec, counted, last_second)
         segments[IN_WINDOW].add(doubts)
         measured_seconds = timeline.measured_seconds
-        if ready.is_one_by_one and ready.point_spec.clients == 1:
+        if is_one_by_one:
             measured_seconds = max(measured_seconds, _busy_seconds(counted, ready.point_spec.main_operation))
         edges = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
         # The measured phase is committed last: a point counts as finished when its measured phase exists.

@@ -33,6 +33,7 @@ _NUMBER_COLUMNS = (
     TextColumn("leader us", keep=6),
     TextColumn("follower us", keep=6),
     TextColumn("recovery us", keep=6),
+    TextColumn("facility us", keep=6),
     TextColumn("log us", keep=5),
     TextColumn("driver us", keep=2),
     TextColumn("of limit", keep=8),
@@ -134,6 +135,7 @@ def _metrics(each: StepResult) -> tuple[str, ...]:
         formatting.cost(each.costs.leader_us.median),
         formatting.cost(each.costs.follower_us.median),
         formatting.cost(each.costs.recovery_us.median),
+        formatting.cost(each.costs.facility_us.median),
         formatting.cost(each.costs.log_us.median or None),
         formatting.cost(each.driver_us.median),
         "" if each.of_limit is None else formatting.percent(100 * each.of_limit),
@@ -198,6 +200,8 @@ def _legend(results: Sequence[StepResult]) -> str:
             "leader us: the part of broker us of the instance that applications use; follower us: of all its "
             "followers; recovery us: of the instance at another site"
         )
+    if any(each.costs.facility_us.values for each in results):
+        sentences.append("facility us: the part of broker us of the coupling facility")
     if any(each.costs.log_us.median for each in results):
         sentences.append("log us: the part of broker us of threads that write the log")
     aims = dict.fromkeys(each.aim for each in results if each.aim)

@@ -43,7 +43,7 @@ from ostler.lab.scenarios.as_json import plain, whole
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.features import Readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
-from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.model import Deviation, Scenario
 from ostler.lab.scenarios.steps import ParametersError, Step, steps
 from ostler.lab.store.environment import describe_environment
 from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable, describe_contestants
@@ -193,7 +193,10 @@ def _run(
                 "configuration": [{"name": name, "text": text} for name, text in experiment.configuration.items()],
             }
         )
-        run.plan(_points(contestants, planned, settings))
+        points = list(_points(contestants, planned, settings))
+        if not points:
+            raise RunAborted(_nothing(scenario, experiment.deviations))
+        run.plan(points)
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), SampleWindow(), "between")
         stack.enter_context(observing(observer))
         sweep = _Sweep(run, scenario, settings, experiment, contestants, observer, noise, view)
@@ -201,6 +204,12 @@ def _run(
         noise.measure("after")
         noise.report(view)
         run.finish()
+
+
+def _nothing(scenario: Scenario, deviations: Sequence[Deviation]) -> str:
+    """Return why nothing of what was asked for can be measured here."""
+    reasons = " ".join(f"{each.what}: {each.why}" for each in deviations)
+    return f"{scenario.id}: nothing of what was asked for can be measured here. {reasons}".rstrip()
 
 
 def _describe(contestant: Contestant) -> dict[str, object]:

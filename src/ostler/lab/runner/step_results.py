@@ -15,7 +15,9 @@ from ostler.lab.load.spec import REPLICATED_FORCE
 from ostler.lab.runner.contract import (
     CONNECT,
     GET,
+    IN_ONE_PROCESS,
     NEEDED_PARAMETER,
+    OVER_A_SOCKET,
     PUT,
     ROUND_TRIP,
     SESSION,
@@ -29,6 +31,7 @@ from ostler.lab.store.manifest import listed_contestants
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
 from ostler.lab.store.roles import (
     DRIVER,
+    FACILITY,
     FAR,
     FOLLOWER,
     LEADER,
@@ -79,7 +82,8 @@ class Series:
 class Costs:
     """Processor time for each operation, in microseconds. `near_us` and `far_us` are the parts of `broker_us` of two
     joined brokers, and empty for one; `leader_us`, `follower_us` and `recovery_us` those of a broker with copies, all
-    followers together. `log_us` is the part of threads that write logs, and empty for peers."""
+    followers together; `facility_us` that of a coupling facility. `log_us` is the part of threads that write logs, and
+    empty for peers."""
 
     broker_us: Series = field(default_factory=Series)
     near_us: Series = field(default_factory=Series)
@@ -91,6 +95,7 @@ class Costs:
     leader_us: Series = field(default_factory=Series)
     follower_us: Series = field(default_factory=Series)
     recovery_us: Series = field(default_factory=Series)
+    facility_us: Series = field(default_factory=Series)
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,7 @@ class StepResult:
             "leader_us_per_operation": _rounded(self.costs.leader_us.median),
             "follower_us_per_operation": _rounded(self.costs.follower_us.median),
             "recovery_us_per_operation": _rounded(self.costs.recovery_us.median),
+            "facility_us_per_operation": _rounded(self.costs.facility_us.median),
             "log_us_per_operation": _rounded(self.costs.log_us.median),
             "near_log_us_per_operation": _rounded(self.costs.near_log_us.median),
             "far_log_us_per_operation": _rounded(self.costs.far_log_us.median),
@@ -219,7 +225,7 @@ def step_results(run: StoredRun) -> list[StepResult]:
         swept = swept or {name: text for name, text in listed.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
         found += _of_contestant(points, kind, swept, listed.get(OPERATION_PARAMETER, ""))
-    return _with_aim(_with_limits(found, _is_counted(run)), aim_of(run.manifest.scenario))
+    return _with_aim(_with_limits(found, _load_kind(run)), aim_of(run.manifest.scenario))
 
 
 @dataclass(frozen=True)
@@ -336,6 +342,7 @@ def _costs(points: Sequence[MeasuredPoint], operation: str) -> Costs:
         of(_process_times, BROKER_ROLES, LEADER),
         of(_process_times, BROKER_ROLES, FOLLOWER),
         of(_process_times, BROKER_ROLES, RECOVERY),
+        of(_process_times, BROKER_ROLES, FACILITY),
     )
 
 
@@ -377,13 +384,12 @@ def _main_operation(points: Sequence[MeasuredPoint], names: Iterable[str]) -> st
     return max(counts, key=lambda name: counts[name], default="")
 
 
-def _is_counted(run: StoredRun) -> bool:
-    """Rates are meaningful: not where a single application works sequentially, or all are idle."""
+def _load_kind(run: StoredRun) -> LoadKind | None:
     try:
         load = catalogue().find(run.manifest.scenario).load
     except UnknownScenario:
-        return True
-    return load is None or load.kind not in (LoadKind.SEQUENTIAL, LoadKind.IDLE)
+        return None
+    return None if load is None else load.kind
 
 
 def aim_of(scenario: str) -> Aim | None:
@@ -405,9 +411,10 @@ def _with_aim(found: list[StepResult], aim: Aim | None) -> list[StepResult]:
     return [replace(each, aim=aim) if each.is_main and each.kind is ContestantKind.OSTLER else each for each in found]
 
 
-def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
+def _with_limits(found: list[StepResult], kind: LoadKind | None) -> list[StepResult]:
     """Add the limit: the slowest probe, which no contestant can exceed. Where rates mean nothing, mean times are
-    used."""
+    used: a single application works sequentially, or all are idle."""
+    is_counted = kind not in (LoadKind.SEQUENTIAL, LoadKind.IDLE)
     limits: dict[int, list[tuple[float, str]]] = {}
     for each in found:
         speed = _speed(each, is_counted)
@@ -416,15 +423,25 @@ def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
     listed: list[StepResult] = []
     for each in found:
         of_step = [limit for limit in limits.get(each.step, []) if _is_limit_of(limit[1], each.contestant)]
-        if each.is_main and each.kind is not ContestantKind.LIMIT and of_step:
+        if each.kind is not ContestantKind.LIMIT and of_step and _has_share(each, kind):
             limit = min(of_step)
             each = replace(each, limit=limit[1], of_limit=_speed(each, is_counted) / limit[0])
         listed.append(each)
     return listed
 
 
+def _has_share(each: StepResult, kind: LoadKind | None) -> bool:
+    """Return whether a result tells how near the limit is. A fixed rate is what was asked for, and connections that are
+    held are made in other ways than bare ones: some share a socket."""
+    is_held = kind is LoadKind.IDLE and each.operation == CONNECT
+    return each.is_main and each.asked_rate is None and not is_held
+
+
 def _is_limit_of(limit: str, contestant: str) -> bool:
-    """Return whether a contestant has to do what a limit does: without copies nobody waits for a second log."""
+    """Return whether a contestant has to do what a limit does: without copies nobody waits for a second log, and in one
+    process nobody needs a socket."""
+    if limit.endswith(OVER_A_SOCKET):
+        return not contestant.startswith(IN_ONE_PROCESS)
     return limit != REPLICATED_FORCE or contestant != WITHOUT_COPIES
 
 

@@ -84,12 +84,21 @@ def context_switches(text: str) -> tuple[int, int]:
     return _require(found, "voluntary_ctxt_switches"), _require(found, "nonvoluntary_ctxt_switches")
 
 
+def run_ns(text: str) -> int | None:
+    """Return from a thread's schedstat how long it ran; None from a kernel that does not count it."""
+    return _schedstat(text)[0] or None
+
+
 def core_wait_ns(text: str) -> int:
     """Return from a thread's schedstat how long it was ready to run and had no core."""
+    return _schedstat(text)[1]
+
+
+def _schedstat(text: str) -> tuple[int, int]:
     parts = text.split()
     if len(parts) != 3:
         raise ValueError(f"schedstat has three numbers, not {text[:80]!r}")
-    return int(parts[1])
+    return int(parts[0]), int(parts[1])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Samples of processes by role: the use of each since its last sample.
 
 A process is watched with its children, as brokers have several. Processor time is that of the whole process, ended
-threads included, in the kernel's ticks (10 ms, mostly): sums are exact to one tick for each process. Switches and waits
+threads included, by its processor clock: a load of a few messages uses less than one of the kernel's ticks (10 ms,
+mostly). Ticks divide it into user and system, and take its place where the clock cannot be read. Switches and waits
 for a core are counted by thread, and those after the last sample of a thread are lost with it. So is the use of a child
 that came and went between two samples.
 """
@@ -9,10 +10,12 @@ that came and went between two samples.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ostler.lab.common.processor_time import process_ns
 from ostler.lab.sampling import kernel_text
 from ostler.lab.sampling.kernel_text import ProcessStat, StorageUse
 from ostler.lab.sampling.samples import Event, Interval, ProcessSample, ThreadSample
@@ -35,6 +38,30 @@ class WatchedProcess:
 
 
 @dataclass(frozen=True)
+class _Times:
+    """Processor time of a process or thread so far: in ticks, and exactly, where the kernel tells."""
+
+    stat: ProcessStat
+    used_ns: int | None
+
+    def since(self, before: _Times | None, tick_us: int) -> tuple[int, int]:
+        """Return user and system time in microseconds since an earlier sample, or since it began."""
+        user, system = self.stat.user_ticks, self.stat.system_ticks
+        since_ns: int | None = 0
+        if before is not None:
+            user, system = max(user - before.stat.user_ticks, 0), max(system - before.stat.system_ticks, 0)
+            since_ns = before.used_ns
+        if self.used_ns is None or since_ns is None:
+            return user * tick_us, system * tick_us
+        if not user + system:
+            # No tick since then: the division of all its time is the best that is known.
+            user, system = self.stat.user_ticks, self.stat.system_ticks
+        used_us = max(self.used_ns - since_ns, 0) // 1000
+        user_us = used_us * user // (user + system) if user + system else used_us
+        return user_us, used_us - user_us
+
+
+@dataclass(frozen=True)
 class _Seen:
     """A process at its last sample."""
 
@@ -43,7 +70,9 @@ class _Seen:
     storage: StorageUse | None
     threads: dict[int, tuple[int, int, int]] | None
     """For each thread: voluntary and involuntary switches, nanoseconds of waiting for a core."""
-    thread_ticks: dict[int, ProcessStat]
+    thread_times: dict[int, _Times]
+    """Times of each thread, if threads are told apart."""
+    times: _Times
 
 
 @dataclass(frozen=True)
@@ -58,8 +87,15 @@ class ProcessSamples:
 class ProcessSampler:
     """Samples the watched processes on request. A process is counted from its first sample on."""
 
-    def __init__(self, proc: Path = PROC, tick_us: int = 0, page_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        proc: Path = PROC,
+        tick_us: int = 0,
+        page_bytes: int = 0,
+        clock_ns: Callable[[int], int] = process_ns,
+    ) -> None:
         self._proc = proc
+        self._clock_ns = clock_ns
         self._tick_us = tick_us or 1_000_000 // os.sysconf("SC_CLK_TCK")
         self._page_bytes = page_bytes or os.sysconf("SC_PAGE_SIZE")
         self._watched: dict[int, WatchedProcess] = {}
@@ -150,7 +186,13 @@ class ProcessSampler:
         except (OSError, ValueError):
             # Processes of other users do not show it.
             storage = None
-        return _Seen(watched, stat, storage, self._read_threads(place), self._read_thread_ticks(place, watched))
+        try:
+            used_ns = None if stat.is_over else self._clock_ns(pid)
+        except OSError:
+            # It ended meanwhile, or belongs to another user.
+            used_ns = None
+        threads, times = self._read_threads(place), self._read_thread_times(place, watched)
+        return _Seen(watched, stat, storage, threads, times, _Times(stat, used_ns))
 
     def _read_threads(self, place: Path) -> dict[int, tuple[int, int, int]] | None:
         found: dict[int, tuple[int, int, int]] = {}
@@ -165,23 +207,22 @@ class ProcessSampler:
             return found or None
         return found
 
-    def _read_thread_ticks(self, place: Path, watched: WatchedProcess) -> dict[int, ProcessStat]:
-        found: dict[int, ProcessStat] = {}
+    def _read_thread_times(self, place: Path, watched: WatchedProcess) -> dict[int, _Times]:
+        found: dict[int, _Times] = {}
         if not watched.by_thread:
             return found
         try:
             for thread in os.listdir(place / "task"):
-                text = (place / "task" / thread / "stat").read_text(errors="replace")
-                found[int(thread)] = kernel_text.process_stat(text)
+                stat = kernel_text.process_stat((place / "task" / thread / "stat").read_text(errors="replace"))
+                used_ns = kernel_text.run_ns((place / "task" / thread / "schedstat").read_text())
+                found[int(thread)] = _Times(stat, used_ns)
         except OSError:
             return found
         return found
 
     def _sample(self, interval: Interval, before: _Seen | None, now: _Seen) -> ProcessSample:
         stat = now.stat
-        user, system = stat.user_ticks, stat.system_ticks
-        if before is not None:
-            user, system = max(user - before.stat.user_ticks, 0), max(system - before.stat.system_ticks, 0)
+        user_us, system_us = now.times.since(before.times if before is not None else None, self._tick_us)
         storage = _storage_between(before, now)
         threads = _threads_between(before, now)
         return ProcessSample(
@@ -189,8 +230,8 @@ class ProcessSampler:
             role=now.watched.role,
             pid=stat.pid,
             name=stat.name,
-            user_us=user * self._tick_us,
-            system_us=system * self._tick_us,
+            user_us=user_us,
+            system_us=system_us,
             core_wait_us=None if threads is None else threads[2] // 1000,
             voluntary_switches=None if threads is None else threads[0],
             involuntary_switches=None if threads is None else threads[1],
@@ -204,17 +245,13 @@ class ProcessSampler:
 
     def _thread_samples(self, interval: Interval, before: _Seen | None, now: _Seen) -> list[ThreadSample]:
         samples: list[ThreadSample] = []
-        for thread, stat in sorted(now.thread_ticks.items()):
-            earlier = before.thread_ticks.get(thread) if before is not None else None
-            user, system = stat.user_ticks, stat.system_ticks
-            if earlier is not None and earlier.start_ticks == stat.start_ticks:
-                user, system = user - earlier.user_ticks, system - earlier.system_ticks
-            samples.append(
-                ThreadSample(
-                    interval, now.watched.role, now.stat.pid, thread, stat.name,
-                    max(user, 0) * self._tick_us, max(system, 0) * self._tick_us,
-                )
-            )  # fmt: skip
+        for thread, times in sorted(now.thread_times.items()):
+            earlier = before.thread_times.get(thread) if before is not None else None
+            if earlier is not None and earlier.stat.start_ticks != times.stat.start_ticks:
+                # The number was given to another thread.
+                earlier = None
+            used = times.since(earlier, self._tick_us)
+            samples.append(ThreadSample(interval, now.watched.role, now.stat.pid, thread, times.stat.name, *used))
         return samples
 
 

@@ -93,8 +93,10 @@ _ALL: Final = (
     Family("driver-overhead", "the cost of the laboratory's own driver", f"{_MICRO}.driver_overhead:experiment"),
     Family("spark-queues", "queues as sources and sinks of Spark", "ostler.pipeline.families.queues:experiment"),
     Family("spark-steps", "steps of the pipeline beside plain Spark", "ostler.pipeline.families.steps:experiment"),
-    Family("shared-queues", "requests and replies on queues that several queue managers share"),
-    Family("shared-data-sets", "large messages of shared queues on disk: formatting, growth, backup, recovery"),
+    Family("shared-queues", "requests and replies on queues that several queue managers share",
+           "ostler.lab.families.sharing.experiments:shared_queues"),
+    Family("shared-data-sets", "large messages of shared queues on disk: formatting, growth, backup, recovery",
+           "ostler.lab.families.sharing.experiments:shared_data_sets"),
     Family("bridge", "requests to transactions of another system"),
     Family("replication", "queue managers that are copied to other machines: client requests and replies, and the "
            "loss of an instance or a site", "ostler.lab.families.replication.experiments:experiment"),

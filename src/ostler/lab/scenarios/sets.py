@@ -72,6 +72,7 @@ _WHOLE: Final = _plain(
 # Three repetitions are the fewest with an interval. Scenarios with events have the window that these need.
 _SHORT: Final = Windows(1.0, 3.0, 3)
 _WITHOUT_LIMITS: Final = replace(_SHORT, limits=False)
+_REPOSITORIES: Final = ("SQLite", "PostgreSQL")
 _SIZES: Final = ("256", "2048", "20480", "204800")
 _ONE_AND_MANY: Final = ("1", "50")
 
@@ -97,11 +98,36 @@ _REPLICATION: Final = (
     Member("ha-failover", {"clients": ("4",), "instances": ("3",), "arbiter": ("etcd",)}, _SHORT),
     Member("dr-switch", {"clients": ("4",), "added_latency_ms": ("0",)}, _SHORT),
 )
+_BRIEF: Final = Windows(0.5, 2.0, 3, limits=False)
+_TWICE: Final = Windows(0.5, 2.0, 2, limits=False)
+_ONCE: Final = Windows(0.5, 3.0, 1, limits=False)
+_SHARING: Final = (
+    Member(
+        "sq-shared-private",
+        {
+            "requesters": ("10",),
+            "message_bytes": ("64", "2048", "65536", "1048576"),
+            "persistence": ("nonpersistent", "persistent"),
+        },
+        _BRIEF,
+    ),
+    Member("sq-members", {"queue_managers": ("1", "2", "3"), "layout": ("common",)}, _BRIEF),
+    Member("sq-facility-engines", {"queue_managers": ("1",), "message_bytes": ("2048",)}, _BRIEF),
+    Member("smds-cf4-vs-cf5-rate", {"message_bytes": ("65536", "1048576"), "repository": _REPOSITORIES}, _BRIEF),
+    Member("smds-dsbufs", {"buffers": ("4", "8", "16", "32")}, _BRIEF),
+    Member("smds-dsblock", {"block_bytes": ("8192", "16384", "131072")}, _BRIEF),
+    Member("smds-expansion", {"megabytes": ("1024",)}, _TWICE),
+    Member("smds-backup", {"message_bytes": ("1024", "5120", "32768")}, _TWICE),
+    Member("smds-space-map-rebuild", {"structures": ("1",), "messages": ("50000",)}, _TWICE),
+    Member("sq-wake-up", {}, _ONCE),
+    Member("sq-take-over", {"clients": ("3",), "event": ("killed",), "queue_managers": ("3",)}, _ONCE),
+)
 _ALL: Final = (
     ScenarioSet("micro", "parts of the queue manager by themselves", _MICRO),
     ScenarioSet("bench", "this installation: its parts, and what clients do with it", _MICRO + _WHOLE),
     ScenarioSet("spark", "queues in Spark and the steps of the pipeline", _plain("spark-queues", "spark-steps")),
     ScenarioSet("replication", "copies of queue managers: ratios, distances, failovers, peers", _REPLICATION),
+    ScenarioSet("sharing", "queue-sharing groups: ratios, members, losses, data sets", _SHARING),
 )
 SETS: Final[dict[str, ScenarioSet]] = {each.name: each for each in _ALL}
 

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from ostler.lab.families.channels.distributed_points import CHANNELS_EACH_WAY
 from ostler.lab.families.held_connections import MEMORY_PER_CONNECTION
-from ostler.lab.runner.contract import ContestantKind
+from ostler.lab.runner.contract import GET, ROUND_TRIP, ContestantKind
 from ostler.lab.runner.step_results import noise_percent, step_metrics, step_results
 from ostler.lab.store.points import MeasuredPoint, measured_points
-from ostler.lab.store.roles import QUEUE_MANAGER, role_kind
+from ostler.lab.store.roles import FOLLOWER, QUEUE_MANAGER, RECOVERY, role_end, role_kind
 from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
 
-CHANNELS: Final = "channels"
 _LOG: Final = "log"
 _WRITTEN: Final = "written_bytes"
+_NOT_OF_CONNECTIONS: Final = {"open_objects", "unit_messages"}
+"""Sweeps of what connections hold: their memory is not that of a connection alone."""
 
 PointKey = tuple[str, int, int]
 
@@ -48,6 +50,8 @@ class StepEvidence:
     network_bytes_each: float | None
     memory_bytes: float | None
     """Resident memory of the queue manager."""
+    managers: int = 1
+    """The number of queue managers that carried the load together; copies of them do not count."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,21 @@ class Evidence:
     noise_percent: float
     is_quick: bool
 
-    def of(self, is_persistent: bool, is_distributed: bool = False) -> tuple[StepEvidence, ...]:
-        """Return the steps with such messages, within one queue manager or between two."""
+    def round_trips(self, is_persistent: bool) -> tuple[StepEvidence, ...]:
+        """Return the steps with round trips of such messages that went through no message channel."""
         return tuple(
             each
             for each in self.steps
-            if each.is_persistent == is_persistent and bool(each.channels) == is_distributed and each.rate_per_second
+            if each.is_persistent == is_persistent and not each.channels and each.operation == ROUND_TRIP
+        )
+
+    def between_two(self, is_persistent: bool) -> tuple[StepEvidence, ...]:
+        """Return the steps with such messages between two queue managers. A channel carries as many messages one way as
+        there are round trips."""
+        return tuple(
+            each
+            for each in self.steps
+            if each.is_persistent == is_persistent and each.channels and each.operation in (ROUND_TRIP, GET)
         )
 
 
@@ -94,7 +107,7 @@ def _steps(run: StoredRun) -> Iterable[StepEvidence]:
     points: dict[tuple[str, int], list[MeasuredPoint]] = defaultdict(list)
     for point in measured_points(run):
         points[point.contestant, point.step].append(point)
-    logged, sent, resident = _logged_bytes(run), _sent_bytes(run), _resident_bytes(run)
+    logged, sent, resident, managers = _logged_bytes(run), _sent_bytes(run), _resident_bytes(run), _managers(run)
     for result in step_results(run):
         if result.kind is not ContestantKind.OSTLER or not result.is_main or not result.rate_per_second:
             continue
@@ -102,7 +115,8 @@ def _steps(run: StoredRun) -> Iterable[StepEvidence]:
         keys = [(point.contestant, point.step, point.repetition) for point in measured]
         counts = [point.operations[result.operation].count for point in measured]
         first = measured[0]
-        channels = result.points.get(CHANNELS) or first.parameters.get(CHANNELS) or "0"
+        joined = max((managers.get(key, 1) for key in keys), default=1)
+        channels = first.parameters.get(CHANNELS_EACH_WAY, "0") if joined > 1 else "0"
         yield StepEvidence(
             run=run.manifest.run,
             scenario=run.manifest.scenario,
@@ -112,7 +126,7 @@ def _steps(run: StoredRun) -> Iterable[StepEvidence]:
             clients=first.clients,
             message_bytes=first.message_bytes,
             is_persistent=first.persistent,
-            channels=int(channels) if channels.isdigit() else 0,
+            channels=int(channels),
             rate_per_second=result.rate_per_second,
             is_flagged=bool(result.flags),
             broker_us_each=result.broker_us.median,
@@ -120,6 +134,7 @@ def _steps(run: StoredRun) -> Iterable[StepEvidence]:
             log_bytes_each=_each(logged, keys, counts),
             network_bytes_each=_each(sent, keys, counts),
             memory_bytes=median([resident[key] for key in keys if key in resident]) if resident else None,
+            managers=joined,
         )
 
 
@@ -167,9 +182,26 @@ def _resident_bytes(run: StoredRun) -> dict[PointKey, float]:
     return found
 
 
+def _managers(run: StoredRun) -> dict[PointKey, int]:
+    """Return the number of queue managers of each point, without their copies."""
+    found: dict[PointKey, set[int]] = defaultdict(set)
+    for row in run.table("process").to_pylist():
+        role = row["role"]
+        if role_kind(role) == QUEUE_MANAGER and role_end(role) not in (FOLLOWER, RECOVERY):
+            found[row["contestant"], row["step"], row["repetition"]].add(row["pid"])
+    return {key: len(pids) for key, pids in found.items()}
+
+
 def _connections(run: StoredRun) -> Iterable[ConnectionEvidence]:
-    """Return memory for each connection where the experiment itself reports it."""
+    """Return memory for each connection to a queue manager where the experiment itself reports it."""
+    clients = {
+        (point.contestant, point.step): point.clients
+        for point in measured_points(run)
+        if any(role_kind(role) == QUEUE_MANAGER for role in point.cpu_us)
+    }
     for metric in step_metrics(run):
-        if metric.name == MEMORY_PER_CONNECTION and metric.values.median is not None:
-            clients = next((int(text) for text in metric.points.values() if text.isdigit()), 0)
-            yield ConnectionEvidence(run.manifest.run, run.manifest.scenario, clients, metric.values.median)
+        at = (metric.contestant, metric.step)
+        if metric.name != MEMORY_PER_CONNECTION or metric.values.median is None or at not in clients:
+            continue
+        if not metric.points.keys() & _NOT_OF_CONNECTIONS:
+            yield ConnectionEvidence(run.manifest.run, run.manifest.scenario, clients[at], metric.values.median)

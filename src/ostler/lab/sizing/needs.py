@@ -26,6 +26,8 @@ SLOT_BYTES: Final = 512
 """A queued message beside its body."""
 _MORE_CLIENTS_LEAST: Final = 100
 """Growth of memory with fewer connections more than this shows the allocator, not the connections."""
+_LONGER_MOST: Final = 4
+"""Rates and processor times of messages that are longer than this many times the longest measured one are unknown."""
 _MEGABYTE: Final = 1e6
 
 
@@ -94,9 +96,10 @@ def link_seconds(distance_km: float) -> float:
 
 
 def _queue_managers(demand: Demand, evidence: Evidence) -> Need:
-    steps = _same_length(evidence.of(demand.is_persistent), demand.message_bytes)
-    if not steps:
-        return _unknown("queue managers", "", demand)
+    known = [each for each in evidence.round_trips(demand.is_persistent) if each.managers == 1]
+    steps = _same_length(known, demand.message_bytes)
+    if not steps or _is_far_beyond(steps, demand):
+        return _unknown("queue managers", "", demand, steps)
     peak = max(steps, key=lambda each: each.rate_per_second)
     usable = peak.rate_per_second * demand.busy_percent_max / 100
     how = (
@@ -108,9 +111,10 @@ def _queue_managers(demand: Demand, evidence: Evidence) -> Need:
 
 
 def _processors(demand: Demand, evidence: Evidence) -> Need:
-    found = _by_length(evidence.of(demand.is_persistent), demand, lambda each: each.broker_us_each)
-    if found is None:
-        return _unknown("processors", "cores", demand)
+    steps = evidence.round_trips(demand.is_persistent)
+    found = _by_length(steps, demand, lambda each: each.broker_us_each)
+    if found is None or _is_far_beyond(steps, demand):
+        return _unknown("processors", "cores", demand, steps)
     cost, step, is_far = found
     cores = demand.rate_per_second * cost / 1e6 / (demand.busy_percent_max / 100)
     how = (
@@ -155,7 +159,7 @@ def _log(demand: Demand, evidence: Evidence) -> list[Need]:
     """Bandwidth of the log's disk, and the size of the log."""
     if not demand.is_persistent:
         return []
-    found = _by_length(evidence.of(True), demand, lambda each: each.log_bytes_each, is_bytes=True)
+    found = _by_length(evidence.round_trips(True), demand, lambda each: each.log_bytes_each, is_bytes=True)
     if found is not None:
         each, step, is_far = found
         how, source = f"{each:,.0f} bytes are written for each {step.operation}", _name(step)
@@ -180,10 +184,15 @@ def _queue_storage(demand: Demand) -> Need:
 
 
 def _bandwidth(demand: Demand, evidence: Evidence) -> Need:
-    steps = evidence.of(demand.is_persistent) or evidence.of(not demand.is_persistent)
+    # Applications of other steps were bound locally.
+    kinds = (demand.is_persistent, not demand.is_persistent)
+    with_clients = [
+        [each for each in evidence.round_trips(kind) if (each.network_bytes_each or 0.0) > each.message_bytes]
+        for kind in kinds
+    ]
+    steps = with_clients[0] or with_clients[1]
     found = _by_length(steps, demand, lambda each: each.network_bytes_each, is_bytes=True)
-    if found is None or found[0] < demand.message_bytes:
-        # Applications of the runs were bound locally, or nothing was measured.
+    if found is None:
         each = 4.0 * demand.message_bytes
         how = (
             f"request and reply of {demand.message_bytes:,} bytes, from and to both applications; no run with clients "
@@ -191,20 +200,21 @@ def _bandwidth(demand: Demand, evidence: Evidence) -> Need:
         )
         return Need("network", each * demand.rate_per_second * 8 / 1e9, "Gbit/s", how, "", True)
     each, step, is_far = found
-    how = f"{each:,.0f} bytes for each {step.operation}, both ways and for both applications together"
+    how = f"{each:,.0f} bytes for each {step.operation}, both ways, of those applications of that run that were clients"
     return Need("network", each * demand.rate_per_second * 8 / 1e9, "Gbit/s", how, _name(step), is_far)
 
 
 def _channels(demand: Demand, evidence: Evidence) -> Need:
-    steps = _same_length(evidence.of(demand.is_persistent, is_distributed=True), demand.message_bytes)
+    steps = _same_length(evidence.between_two(demand.is_persistent), demand.message_bytes)
     if not steps:
         return Need("channels", None, "each way", "measure it: ostler lab run dq-channels --quick, and name that run")
     best = max(steps, key=lambda each: each.rate_per_second / each.channels)
     each = best.rate_per_second / best.channels * demand.busy_percent_max / 100
     peak = max(step.rate_per_second for step in steps)
+    which = "the only one" if best.channels == 1 else f"one of {best.channels}"
     how = (
-        f"{best.rate_per_second / best.channels:,.0f} a second on one of {best.channels} each way; the most that two "
-        f"queue managers made was {peak:,.0f} a second"
+        f"{best.rate_per_second / best.channels:,.0f} a second on {which} each way; the most that two queue managers "
+        f"made was {peak:,.0f} a second"
     )
     return Need("channels", ceil(demand.rate_per_second / each), "each way", how, _name(best), False)
 
@@ -277,6 +287,15 @@ def _by_length(
     return max(value, 0.0), chosen[nearest], not is_within
 
 
-def _unknown(resource: str, unit: str, demand: Demand) -> Need:
-    scenario = "client-rr-pm" if demand.is_persistent else "client-rr-np"
-    return Need(resource, None, unit, f"measure it: ostler lab run {scenario} --quick, and name that run")
+def _is_far_beyond(steps: Sequence[StepEvidence], demand: Demand) -> bool:
+    """Return True for messages so much longer than all measured ones that their rate cannot be told."""
+    return demand.message_bytes > _LONGER_MOST * max(each.message_bytes for each in steps)
+
+
+def _unknown(resource: str, unit: str, demand: Demand, steps: Sequence[StepEvidence]) -> Need:
+    kind = "pm" if demand.is_persistent else "np"
+    if not steps:
+        return Need(resource, None, unit, f"measure it: ostler lab run client-rr-{kind} --quick, and name that run")
+    longest = max(each.message_bytes for each in steps)
+    run = f"ostler lab run client-large-{kind} --quick --set message_bytes={demand.message_bytes}"
+    return Need(resource, None, unit, f"no message of more than {longest:,} bytes was measured: {run}")

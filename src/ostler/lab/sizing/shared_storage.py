@@ -10,19 +10,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-ELEMENT_BYTES: Final = 256
-ENTRY_BYTES: Final = 256
-"""With two elements 0.75 KB: what the report reckons for an offloaded message."""
-HEADER_BYTES: Final = 391
-"""Two elements less this leave 121 bytes: messages of less than 122 bytes are never offloaded."""
-OFFLOADED_ELEMENTS: Final = 2
+from ostler.model.coupling.entries import (
+    CONTROL_PARTS,
+    ELEMENT_BYTES,
+    ENTRY_BYTES,
+    HEADER_BYTES,
+    OFFLOADED_ELEMENTS,
+    elements_of,
+)
+from ostler.model.coupling.terms import MEMBERS_MAX, STRUCTURES_MAX
+
 OFFLOADED_BYTES: Final = ENTRY_BYTES + OFFLOADED_ELEMENTS * ELEMENT_BYTES
-CONTROL_SHARE: Final = 0.2519
-"""The part of a structure that its own controls take, from the report's example of 0.5 GB."""
+CONTROL_SHARE: Final = CONTROL_PARTS / 10_000
 DATA_SET_BYTES_MAX: Final = 16 << 40
 DATA_SET_PAGE_BYTES: Final = 4096
-QUEUE_MANAGERS_MAX: Final = 31
-STRUCTURES_MAX: Final = 63
+WHOLE_BYTES_MAX: Final = 63 << 10
+"""Longer messages are never in a structure, but for their entry: they are in Db2 or in data sets."""
+RULES_MAX: Final = 3
+BLOCK_BYTES: Final = tuple(8 << 10 << power for power in range(8))
+"""The values of DSBLOCK: 8K to 1M."""
+BUFFERS_MAX: Final = 9999
+CFLEVEL_LARGE: Final = 4
+"""From this level on there are messages of more than 63 KB."""
 CFLEVEL_OFFLOADING: Final = 5
 
 
@@ -49,20 +58,18 @@ class StructureCapacity:
         return self.held_whole + self.offloaded
 
 
-def elements_of(message_bytes: int) -> int:
-    """Return the elements of a message that is held whole."""
-    return -(-(message_bytes + HEADER_BYTES) // ELEMENT_BYTES)
-
-
 def is_ever_offloaded(message_bytes: int) -> bool:
     """Return False for a message whose body fits beside its header in the elements of an offloaded one."""
     return elements_of(message_bytes) > OFFLOADED_ELEMENTS
 
 
 def offload_threshold(message_bytes: int, rules: tuple[OffloadRule, ...] = DEFAULT_RULES) -> float | None:
-    """Return the part of the elements in use from which messages of this length are offloaded; None: never."""
+    """Return the part of the elements in use from which messages of this length are offloaded; 0: always; None:
+    never."""
     if not is_ever_offloaded(message_bytes):
         return None
+    if message_bytes > WHOLE_BYTES_MAX:
+        return 0.0
     length = message_bytes + HEADER_BYTES
     matching = [rule.threshold_percent for rule in rules if length > rule.bytes_above]
     return min(matching) / 100 if matching else None
@@ -74,11 +81,12 @@ def structure_capacity(
     """Return the messages that a structure holds, with ALLOWAUTOALT(YES) and data sets that are large enough.
 
     The facility alters the ratio of entries to elements until both are used up. Below CFLEVEL(5) nothing is offloaded
-    by rules.
+    by rules, and messages of more than 63 KB are in Db2; below CFLEVEL(4) there are none.
     """
+    assert cflevel >= CFLEVEL_LARGE or message_bytes <= WHOLE_BYTES_MAX
     units = structure_bytes * (1 - CONTROL_SHARE) / ELEMENT_BYTES
-    each = elements_of(message_bytes)
-    threshold = offload_threshold(message_bytes, rules) if cflevel >= CFLEVEL_OFFLOADING else None
+    each = int(elements_of(message_bytes))
+    threshold = offload_threshold(message_bytes, rules if cflevel >= CFLEVEL_OFFLOADING else ())
     if threshold is None:
         return StructureCapacity(int(units / (each + ENTRY_BYTES / ELEMENT_BYTES)), 0)
     whole_each = threshold / each
@@ -110,7 +118,7 @@ def structure_bytes_for(offloaded_messages: int) -> int:
 
 
 def group_bytes_max(
-    queue_managers: int = QUEUE_MANAGERS_MAX, structures: int = STRUCTURES_MAX, data_set_bytes: int = DATA_SET_BYTES_MAX
+    queue_managers: int = MEMBERS_MAX, structures: int = STRUCTURES_MAX, data_set_bytes: int = DATA_SET_BYTES_MAX
 ) -> int:
     """Return the bytes of all data sets of a group: each queue manager has one for each structure."""
     return queue_managers * structures * data_set_bytes

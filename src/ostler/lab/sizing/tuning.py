@@ -20,6 +20,7 @@ LOG_BUSY_PERCENT: Final = 100
 """LOGUTIL above this means that the load needs secondary files."""
 WRITE_LATENCY_US_MOST: Final = 5_000
 _SHOWN: Final = 3
+_ENDED: Final = "the queue manager does not run"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def queue_buffers(facts: TuningFacts) -> Finding:
 
 def log_use(facts: TuningFacts) -> Finding:
     if facts.log_used_percent is None:
-        return Finding("log use", Fitness.UNKNOWN, "the queue manager does not run", "", "start it, and look again")
+        return Finding("log use", Fitness.UNKNOWN, _ENDED, "", "start it, and look again")
     found = f"LOGUTIL({facts.log_used_percent})"
     if facts.log_used_percent <= LOG_BUSY_PERCENT:
         return Finding("log use", Fitness.GOOD, found)
@@ -106,6 +107,8 @@ def log_use(facts: TuningFacts) -> Finding:
 
 
 def log_latency(facts: TuningFacts) -> Finding:
+    if facts.log_write_us is None:
+        return Finding("log latency", Fitness.UNKNOWN, _ENDED)
     if not facts.log_write_us:
         return Finding("log latency", Fitness.UNKNOWN, "nothing was written yet")
     found = f"{facts.log_write_us:,} us for a write (LOGWRLAT)"
@@ -118,7 +121,7 @@ def log_latency(facts: TuningFacts) -> Finding:
 def getters(facts: TuningFacts) -> Finding:
     """Look for queues that fill while nobody gets: messages then go through buffer and file."""
     if facts.log_used_percent is None:
-        return Finding("getters", Fitness.UNKNOWN, "the queue manager does not run")
+        return Finding("getters", Fitness.UNKNOWN, _ENDED)
     alone = [each for each in facts.queues if each.putters and not each.getters and each.depth]
     if not alone:
         return Finding("getters", Fitness.GOOD, "every queue that fills has one")

@@ -16,6 +16,8 @@ TENTHS_PER_SECOND: Final = 10
 # Results of such a window.
 NO_SERVICE: Final = "time without service, seconds"
 LEADS: Final = "seconds until another instance leads"
+RECOVERED: Final = "seconds until peers have recovered it"
+BACK_IN_GROUP: Final = "seconds until it is in the group again"
 IN_SYNC: Final = "seconds until in sync again"
 SWITCHED: Final = "seconds of the switch"
 SWITCHED_BACK: Final = "seconds of the switch back"
@@ -23,4 +25,23 @@ NOT_SENT: Final = "bytes not sent at the switch"
 LOST: Final = "acknowledged messages lost"
 DOUBLED: Final = "messages got twice"
 IN_DOUBT: Final = "puts in doubt"
-TIMES: Final = (NO_SERVICE, LEADS, IN_SYNC, SWITCHED, SWITCHED_BACK)
+GROWN_SECONDS: Final = "seconds of a growth"
+RATE_BEFORE_GROWTH: Final = "puts/s until it grows"
+RATE_IN_GROWTH: Final = "puts/s while it grows"
+RATE_AFTER_GROWTH: Final = "puts/s after it has grown"
+RATES_OF_OFFLOAD: Final = ("puts/s, data sets", "puts/s, DB2", "puts/s, data sets again")
+BACKED_UP: Final = "megabytes backed up/s"
+FORMATTED: Final = "records formatted/s"
+MAPPED: Final = "messages mapped/s"
+TIMES: Final = (NO_SERVICE, LEADS, RECOVERED, BACK_IN_GROUP, IN_SYNC, SWITCHED, SWITCHED_BACK, GROWN_SECONDS)
+"""Results of which less is better."""
+RATES: Final = (
+    RATE_BEFORE_GROWTH,
+    RATE_IN_GROWTH,
+    RATE_AFTER_GROWTH,
+    *RATES_OF_OFFLOAD,
+    BACKED_UP,
+    FORMATTED,
+    MAPPED,
+)
+"""Results of which more is better."""

@@ -19,6 +19,10 @@ FAR: Final = "far"
 LEADER: Final = "leader"
 FOLLOWER: Final = "follower"
 RECOVERY: Final = "recovery"
+# The role of the coupling facility of a queue-sharing group, whose members have no end.
+FACILITY: Final = "facility"
+# That of the server of its shared repository, where it has one.
+REPOSITORY: Final = "repository"
 END: Final = "/"
 """The separator between a role and its end."""
 
@@ -37,5 +41,5 @@ def role_kind(role: str) -> str:
 
 
 def role_end(role: str) -> str:
-    """Return near or far, leader, follower or recovery; empty without a partner."""
+    """Return near or far, leader, follower or recovery, facility or repository; empty without a partner."""
     return role.partition(END)[2]

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import LakeSnapshot, table_directory
 from ostler.pipeline.lake.lake_change import LakeChange
-from ostler.pipeline.lake.spark_schemas import as_table, spark_schema, spark_type
+from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
 from ostler.pipeline.lake.tables import LakeTable
 
 FEW_ROWS: Final = 200_000
@@ -32,20 +32,19 @@ def read_table(spark: SparkSession, lake: LakeSnapshot, table: LakeTable, **valu
         return empty_frame(spark, table)
     reader = spark.read.schema(schema)
     if table.partitions:
-        # Directory names contain the version too: `select` drops it. Without partitions no directory name is parsed:
+        # Directory names contain the version too: `to` drops it. Without partitions no directory name is parsed:
         # the version of the lake would replace a column of this name, which runs have.
         reader = reader.option("basePath", str((lake.root / table_directory(table)).absolute()))
     found = reader.parquet(*(str((lake.root / part.path).absolute()) for part in parts))
-    # Spark's only name for an empty value is "none".
-    named = {name: F.coalesce(F.col(name), F.lit("")) for name in table.partitions}
-    whole = found.select([named.get(name, F.col(f"`{name}`")).alias(name) for name in table.names])
-    return whole.coalesce(1) if sum(part.rows for part in parts) <= FEW_ROWS else whole
+    if table.partitions:
+        # Spark's only name for an empty value is "none".
+        found = found.fillna("", list(table.partitions)).to(schema)
+    return found.coalesce(1) if sum(part.rows for part in parts) <= FEW_ROWS else found
 
 
 def empty_frame(spark: SparkSession, table: LakeTable) -> DataFrame:
     """Return no rows of a table, in a form that Spark's optimizer recognizes as empty."""
-    nothing = [F.lit(None).cast(spark_type(each.type)).alias(each.name) for each in table.columns]
-    return spark.range(1).select(nothing).limit(0)
+    return literal_frame(spark, [], table.names, _types(table)).limit(0)
 
 
 def literal_frame(spark: SparkSession, rows: Sequence[Sequence[object]], names: Sequence[str], types: str) -> DataFrame:
@@ -60,10 +59,11 @@ def literal_frame(spark: SparkSession, rows: Sequence[Sequence[object]], names: 
 
 def table_frame(spark: SparkSession, table: LakeTable, rows: Sequence[Sequence[object]]) -> DataFrame:
     """Return rows that are known to the driver, with the columns of a table."""
-    if not rows:
-        return empty_frame(spark, table)
-    types = ", ".join(f"`{each.name}` {each.type}" for each in table.columns)
-    return literal_frame(spark, rows, table.names, types)
+    return literal_frame(spark, rows, table.names, _types(table)) if rows else empty_frame(spark, table)
+
+
+def _types(table: LakeTable) -> str:
+    return ", ".join(f"`{each.name}` {each.type}" for each in table.columns)
 
 
 def _json_value(value: object) -> object:
@@ -88,6 +88,6 @@ def write_table(change: LakeChange, frame: DataFrame, table: LakeTable, replaced
     directory = change.directory(table).absolute()
     writer.parquet(str(directory))
     # Spark writes a file even without rows; for a table with partitions, at least the directory.
-    if not any(directory.glob("*" if table.partitions else "*.parquet")):
+    if not (directory.is_dir() if table.partitions else any(directory.glob("*.parquet"))):
         raise unshared_disk_error(change.before.root)
     return change.put(table, replaced)

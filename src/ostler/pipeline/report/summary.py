@@ -13,7 +13,7 @@ from ostler.pipeline.report.html.page import summary_page
 
 _CARDS_MAX: Final = 6
 _STATEMENTS_MAX: Final = 6
-_STRIPS_MAX: Final = 4
+_STRIPS_MAX: Final = 12
 
 
 def summary(sections: Sequence[Section], title: str, lead: str, author: str, report_name: str) -> str:
@@ -38,10 +38,14 @@ def summary(sections: Sequence[Section], title: str, lead: str, author: str, rep
 
 
 def _shortened(figure: ReportFigure) -> ReportFigure:
-    """Return the figure with as many rows as a sheet has room for."""
+    """Return the figure with as many rows as a sheet has room for. A sentence on rows that are left out would be about
+    nothing."""
     each = _STRIPS_MAX // len(figure.charts)
     charts = tuple(
-        replace(chart, strips=chart.strips[:each]) if isinstance(chart, DotChart) else chart for chart in figure.charts
+        replace(chart, strips=chart.strips[:each], sentence="")
+        if isinstance(chart, DotChart) and len(chart.strips) > each
+        else chart
+        for chart in figure.charts
     )
     return (
         figure if charts == figure.charts else replace(figure, charts=charts, note="Some of them: the report has all.")

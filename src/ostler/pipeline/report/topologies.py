@@ -5,6 +5,7 @@ Everything runs on one machine here, whatever the report had; the frame of each 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -37,6 +38,7 @@ _BRIDGE: Final = "bridge"
 _CLIENT: Final = "client"
 _CIPHER: Final = "cipher_spec"
 _TLS: Final = "TLS"
+_PUTS_OR_GETS: Final = re.compile(r"\b(put|get|verb|messages?)\b")
 
 
 Measured = Mapping[str, Sequence[object]]
@@ -120,12 +122,17 @@ def _queues(
     if role in _ONE_WAY:
         queue = f"queue{many}"
         return (queue,) if _has_one(kinds) else ("transmission queue",), () if _has_one(kinds) else (queue,)
-    if role in ("requesters", "clients"):
+    if role in ("requesters", "clients") and _has_receivers(workload):
         request, reply = f"requests{many}", f"replies{many}"
         if _has_one(kinds):
             return (reply,), (request,)
         return ("transmission queue", reply), (request, "transmission queue")
-    return ("queue",), ()
+    does = str(sender.get("does", "")) if sender else ""
+    return (("queue",), ()) if _PUTS_OR_GETS.search(does) else ((), ())
+
+
+def _has_receivers(workload: Mapping[str, Any]) -> bool:
+    return any(each.get("name") in (*_RECEIVERS, _APPLICATION) for each in listed(workload, "roles"))
 
 
 def _number(workload: Mapping[str, Any], name: str) -> int:

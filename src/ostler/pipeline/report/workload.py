@@ -122,9 +122,14 @@ def _load(load: object) -> str:
     kind, rate = str(load.get("kind", "")), load.get("per_second") or 0
     if kind != "rated" or not isinstance(rate, int | float) or rate <= 0:
         return _LOADS.get(kind, "")
-    if rate >= _SECOND:
-        return f"Each sends {numbers.figure(rate)} a second, when they are due."
-    return f"Each sends one every {1 / rate:,.4g} seconds, when it is due."
+    often = f"{numbers.figure(rate)} a second" if rate > _SECOND else f"one every {_seconds(1 / rate)}"
+    if load.get("since"):
+        return f"Each sends {often}: when it has its reply, and that time has passed since its last put."
+    return f"Each sends {often}, on a fixed schedule; one that is late sends at once until it has caught up."
+
+
+def _seconds(seconds: float) -> str:
+    return "second" if seconds == 1 else f"{seconds:,.4g} seconds"
 
 
 def _places(workload: Mapping[str, Any]) -> list[str]:
@@ -153,7 +158,7 @@ def _sweep(sweep: Mapping[str, Any], measured: Sequence[object]) -> str:
 
 
 def _values(sweep: Mapping[str, Any], values: object) -> str:
-    if not isinstance(values, list):
+    if not isinstance(values, list) or not values:
         return ""
     unit = str(sweep.get("unit") or "")
     if unit == _BYTES:
@@ -170,9 +175,9 @@ def _stop(stop: object) -> str:
         return ""
     kind, limit, text = str(stop.get("kind", "")), stop.get("limit") or 0, str(stop.get("text") or "")
     if kind == "response-time":
-        made = f"A sweep ends when the mean response time passes {limit:g} s"
+        made = f"A sweep ends when the mean response time passes {limit:g} s{_passed(stop)}"
     elif kind == "samples":
-        made = f"Each point has {limit:,.0f} measurements"
+        made = f"The report takes {limit:,.0f} measurements of each point"
     elif kind == "event":
         return f"A sweep ends when {text}." if text else ""
     else:
@@ -180,6 +185,20 @@ def _stop(stop: object) -> str:
     if not made:
         return ""
     return f"{made} ({text})." if text else f"{made}."
+
+
+def _passed(stop: Mapping[str, Any]) -> str:
+    """Return how often a limit has to be passed, and at which points of other sweeps."""
+    after, only = stop.get("after") or 1, stop.get("only")
+    often = f" at {after} successive points" if after > 1 else ""
+    if not isinstance(only, dict) or not only:
+        return often
+    words = [
+        f"messages of {numbers.size(value)}" if name == "message_bytes" and isinstance(value, int)
+        else f"{name.replace('_', ' ')} {value}"
+        for name, value in only.items()
+    ]  # fmt: skip
+    return f"{often}, with {join_words(words)} only"
 
 
 def _compared(workload: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from ostler.pipeline.errors import PipelineError
@@ -67,12 +68,32 @@ _SHORT_RUNTIME_SETTINGS: Final = {
     "spark.sql.shuffle.partitions": "1",
     # A broadcast is a job of its own; few rows are joined in place.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
+    # Rules of the optimizer that pay where many rows are read, and need time for each plan.
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    # The first use of ICU makes tables of all characters; names here are in ASCII.
+    "spark.sql.icu.caseMappings.enabled": "false",
 }
 SHORT_SETTINGS: Final = {
     **_SHORT_RUNTIME_SETTINGS,
-    _JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
+    # Without Hadoop's native library each file and directory that it makes costs a process of `chmod`. Raw files need
+    # none, and have no file of checksums beside them: pages of Parquet have their own.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+    # Sizes that Java would find by collecting its memory again and again.
+    _JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -XX:MetaspaceSize=192m"
+    " -XX:InitialRAMPercentage=10 -XX:NewRatio=1",
 }
 """Settings for few rows: nothing is compiled, planned again or exchanged for work of a moment."""
+_CLASS_PATH: Final = "spark.driver.extraClassPath"
+_FIRST_JARS: Final = (
+    *("scala-library-*.jar", "spark-catalyst_*.jar", "spark-core_*.jar", "spark-sql-api_*.jar", "spark-sql_*.jar"),
+    *("scala-reflect-*.jar", "parquet-column-*.jar", "hadoop-client-api-*.jar", "log4j-core-*.jar"),
+)
+"""The files that most classes are in. Java looks for a class in one after the other of Spark's 280."""
 
 
 def open_session(
@@ -110,6 +131,15 @@ def _settings_for(rows: int | None, is_remote: bool) -> Mapping[str, str]:
     if rows is None or rows > FEW_ROWS:
         return {}
     return _SHORT_RUNTIME_SETTINGS if is_remote else SHORT_SETTINGS
+
+
+def _first_jars() -> dict[str, str]:
+    """Return the setting that lets Java look into some files first; none where Spark's are elsewhere."""
+    found = find_spec("pyspark")
+    package = os.path.dirname(found.origin) if found is not None and found.origin else ""
+    jars = Path(os.environ.get("SPARK_HOME") or package, "jars")
+    paths = [str(path) for name in _FIRST_JARS for path in sorted(jars.glob(name))]
+    return {_CLASS_PATH: os.pathsep.join(paths)} if paths else {}
 
 
 def _check_pyspark() -> None:
@@ -207,6 +237,7 @@ def _usual(master: str) -> dict[str, str]:
     quiet = files("ostler.pipeline").joinpath("data", "log4j2.properties")
     usual = {
         "spark.ui.enabled": "false",
+        **_first_jars(),
         _PROGRESS: "false",
         # Two calls to Java for each operation on a column, for the line of Python in messages of Spark.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

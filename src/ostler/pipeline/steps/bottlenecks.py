@@ -37,7 +37,7 @@ RULES: Final = (
     LimitRule(
         UNKNOWN,
         "asked_rate IS NOT NULL AND rate >= 0.95 * asked_rate",
-        "format_string('the load asked for %.0f a second and had them: no limit was reached', asked_rate)",
+        "format_string('the load asked for %,.0f a second and had them: no limit was reached', asked_rate)",
     ),
     LimitRule(
         "driver",
@@ -57,25 +57,25 @@ RULES: Final = (
     LimitRule(
         "log",
         "persistent AND rate BETWEEN 0.8 * log_limit_rate AND 1.25 * log_limit_rate",
-        "format_string('%.0f a second are %.0f%% of what the bare log could keep', rate, 100 * rate / log_limit_rate)",
+        "format_string('%,.0f a second are %.0f%% of what the bare log could keep', rate, 100 * rate / log_limit_rate)",
     ),
     LimitRule(
         "network",
         "rate BETWEEN 0.8 * network_limit_rate AND 1.25 * network_limit_rate",
-        "format_string('%.0f a second are %.0f%% of the bare network', rate, 100 * rate / network_limit_rate)",
+        "format_string('%,.0f a second are %.0f%% of the bare network', rate, 100 * rate / network_limit_rate)",
     ),
     LimitRule(
         "network",
         f"operation = 'round trip' AND contestant <> '{ONE_QUEUE_MANAGER}'"
         f" AND rate BETWEEN 0.8 * {_BY_CLIENTS} AND 1.25 * {_BY_CLIENTS}",
-        f"format_string('over a distance of %.0f ms there and back %d clients make %.0f a second at most',"
+        f"format_string('over a distance of %.0f ms there and back %d clients make %,.0f a second at most',"
         f" {_TRIP_MS}, clients, {_BY_CLIENTS})",
     ),
     LimitRule(
         "network",
         f"operation <> 'round trip' AND contestant <> '{ONE_QUEUE_MANAGER}'"
         f" AND rate BETWEEN 0.8 * {_BY_BATCHES} AND 1.25 * {_BY_BATCHES}",
-        f"format_string('%.0f a second are %.0f%% of one batch of %.0f in each round trip of %.0f ms',"
+        f"format_string('%,.0f a second are %.0f%% of one batch of %.0f in each round trip of %.0f ms',"
         f" rate, 100 * rate / {_BY_BATCHES}, {_BATCH}, {_TRIP_MS})",
     ),
     LimitRule(
@@ -98,7 +98,7 @@ _OTHERWISE: Final = (
     " CASE WHEN machine_busy_percent IS NOT NULL"
     " THEN format_string('all cores were %.0f%% busy', machine_busy_percent) END,"
     " CASE WHEN persistent AND log_forces_per_second > 0"
-    " THEN format_string('the log was forced %.0f times a second', log_forces_per_second) END,"
+    " THEN format_string('the log was forced %,.0f times a second', log_forces_per_second) END,"
     " CASE WHEN steps > 1 AND clients = most_clients"
     " THEN 'the rate was still rising with the most clients' END)"
 )

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ostler.lab.store.courses import TIMES
+from ostler.lab.store.courses import RATES, TIMES
 from ostler.lab.store.segments import MEASURED
 from ostler.pipeline.steps.contestants import known_driver
 from ostler.pipeline.steps.curves import CURVE_KEY, main_points
@@ -39,6 +39,9 @@ MESSAGES: Final = "messages put and got"
 PUBLICATIONS: Final = "publications"
 MEMORY: Final = "memory of one, bytes"
 CLIENTS_WITHIN_SECOND: Final = "clients within a second"
+USUAL: Final = {"api": "MQI", "server_threads": "40"}
+"""Options that are not worth a word: programs use the MQI, and of the two numbers of server threads that a report names
+for all its tests the larger one counts, which every run has."""
 METRICS: Final = (
     ComparedMetric(RATE, "rate", True, True),
     ComparedMetric(RESPONSE_TIME, "mean_ns / 1000", False, False),
@@ -112,10 +115,16 @@ def with_facts(metrics: DataFrame, runs: DataFrame, contestants: DataFrame) -> D
 
 
 def clients_within_second(measured: DataFrame, steps: DataFrame) -> DataFrame:
-    """Return of each curve at a given rate the most clients whose mean response time is within one second."""
+    """Return of each curve at a given rate the most clients whose mean response time is within one second. A curve that
+    ended before has none: more clients might have been served."""
     curves = measured.groupBy(*CURVE_KEY).agg(F.first("options").alias("options"))
-    found = steps.filter((F.col("mean_ns") <= _SECOND_NS) & F.col("asked_rate").isNotNull())
-    most = found.groupBy(*CURVE_KEY).agg(F.max("clients").cast("double").alias("most"))
+    served = F.when(F.col("mean_ns") <= _SECOND_NS, F.col("clients"))
+    most = (
+        steps.filter(F.col("asked_rate").isNotNull())
+        .groupBy(*CURVE_KEY)
+        .agg(F.max(served).cast("double").alias("most"), F.max("clients").alias("tried"))
+        .filter(F.col("most") < F.col("tried"))
+    )
     return most.join(curves, list(CURVE_KEY)).select(
         *CURVE_KEY,
         F.lit(None).cast("int").alias("clients"),
@@ -130,11 +139,14 @@ def clients_within_second(measured: DataFrame, steps: DataFrame) -> DataFrame:
 
 
 def story_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contestants: DataFrame) -> DataFrame:
-    """Return times of failovers and switches as metrics, from results of experiments and their phases."""
+    """Return times of failovers and switches, and rates of what is done at once, as metrics, from results of
+    experiments and their phases. Rates have no number of clients, as peaks."""
+    is_rate = F.col("metric").isin(*RATES)
     found = (
-        results.filter(F.col("name").isin(*TIMES))
+        results.filter(F.col("name").isin(*TIMES, *RATES))
         .drop("series", "scenario")
         .join(_windows(phases), ["run", "contestant", "step"])
+        .withColumn("clients", F.when(~F.col("name").isin(*RATES), F.col("clients")))
         .join(contestants.select("run", "contestant", "kind"), ["run", "contestant"])
         .groupBy(*CURVE_KEY, "clients", F.col("name").alias("metric"))
         .agg(
@@ -143,7 +155,7 @@ def story_metrics(results: DataFrame, phases: DataFrame, runs: DataFrame, contes
         )
         .withColumns(
             {
-                "more_is_better": F.lit(False),
+                "more_is_better": is_rate,
                 "is_published": F.lit(False),
                 "sweep": F.lit(""),
                 "noise_percent": known_noise(F.lit(None).cast("double")),
@@ -208,6 +220,13 @@ def options(series: Column, parameters: Column) -> Column:
     return F.map_filter(
         parameters,
         lambda name, value: F.contains(listed, F.concat(F.lit(", "), name, F.lit("="), value, F.lit(", "))),
+    )
+
+
+def is_usual(name: Column, value: Column) -> Column:
+    """Return whether an option has the value that figures have which do not speak of it."""
+    return F.coalesce(
+        F.create_map(*(F.lit(text) for each in USUAL.items() for text in each))[name] == value, F.lit(False)
     )
 
 

@@ -27,11 +27,12 @@ from ostler.pipeline.steps.contestants import (
     CHANNEL_OPTIONS,
     COPIED_PEERS,
     ONE_QUEUE_MANAGER,
+    PRIVATE_QUEUES,
     TWO_NODES,
     WITHOUT_COPIES,
 )
 from ostler.pipeline.steps.link_trips import link_comparisons
-from ostler.pipeline.steps.ratios import ratio_comparisons
+from ostler.pipeline.steps.ratios import phase_comparisons, ratio_comparisons
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, median, with_verdict
 
 RELEASE, REPEAT, PRODUCT, OPTION = "release", "repeat", "product", "option"
@@ -79,11 +80,22 @@ OPTION_RULES: Final = (
     OptionRule("instance", "follower", "{value} to follower"),
     OptionRule("instances", "2", "{value} instances to two"),
     OptionRule("arbiter", "file", "arbiter {value} to file"),
+    OptionRule("level", "CFLEVEL(4)", "{value} to CFLEVEL(4)"),
+    OptionRule("offload", "none", "messages offloaded, {value} to none"),
+    OptionRule("structures", "one of level 4", "{value} to one of level 4"),
+    OptionRule("block_bytes", "8192", "blocks of {value} bytes to those of 8192"),
+    OptionRule("buffers", "4", "{value} buffers to 4"),
+    OptionRule("repository", "SQLite", "repository in {value} to SQLite"),
+    OptionRule("facility", "own", "coupling facility in {value} to our own"),
+    OptionRule("facility_cores", "all", "{value} of a processor for the coupling facility to all"),
+    OptionRule("layout", "common", "{value} layout to common"),
+    OptionRule("getter", "at the same queue manager", "getter {value} to one at the same"),
 )
 
 
-def comparisons(metrics: DataFrame, memory: DataFrame, published: DataFrame) -> DataFrame:
-    """Return the table of comparisons, from metrics of curves, memory of experiments, and published figures."""
+def comparisons(metrics: DataFrame, memory: DataFrame, published: DataFrame, printed_ratios: DataFrame) -> DataFrame:
+    """Return the table of comparisons, from metrics of curves, memory of experiments, published figures and their
+    ratios."""
     compared = metrics.filter(~F.col("is_published"))
     made = (
         release_pairs(compared),
@@ -99,8 +111,9 @@ def comparisons(metrics: DataFrame, memory: DataFrame, published: DataFrame) -> 
         F.lit(None).cast("double").alias("published_ratio"),
         F.lit(None).cast("string").alias("published_source"),
     )
-    ratios = ratio_comparisons(metrics.unionByName(memory), published)
-    return as_table(ours, COMPARISON).unionByName(ratios).unionByName(link_comparisons(metrics, published))
+    ratios = ratio_comparisons(metrics.unionByName(memory), printed_ratios)
+    others = link_comparisons(metrics, published).unionByName(phase_comparisons(metrics))
+    return as_table(ours, COMPARISON).unionByName(ratios).unionByName(others)
 
 
 def release_pairs(metrics: DataFrame) -> DataFrame:
@@ -225,12 +238,12 @@ def option_pairs(metrics: DataFrame) -> DataFrame:
 
 
 def joined_pairs(metrics: DataFrame) -> DataFrame:
-    """Return pairs of two queue managers with one, whatever their channels are, and of one with copies with one
-    without; in the same run and under the same load."""
+    """Return pairs of two queue managers with one, whatever their channels are, of one with copies with one without,
+    and of shared queues with private ones; in the same run and under the same load."""
     ours = metrics.filter(F.col("kind") == _OSTLER).withColumn(
         "rest", options_text(F.map_filter("options", lambda name, _: ~name.isin(*CHANNEL_OPTIONS)))
     )
-    is_one = F.col("contestant").isin(ONE_QUEUE_MANAGER, WITHOUT_COPIES)
+    is_one = F.col("contestant").isin(ONE_QUEUE_MANAGER, WITHOUT_COPIES, PRIVATE_QUEUES)
     left, right = _side(ours.filter(is_one), "left"), _side(ours.filter(~is_one), "right")
     joined = left.join(
         right,
@@ -240,9 +253,9 @@ def joined_pairs(metrics: DataFrame) -> DataFrame:
     return joined.select(
         *_pair(
             kind=F.lit(OPTION),
-            subject=F.when(F.col("left.contestant") == WITHOUT_COPIES, "copies to none").otherwise(
-                "two queue managers to one"
-            ),
+            subject=F.when(F.col("left.contestant") == WITHOUT_COPIES, "copies to none")
+            .when(F.col("left.contestant") == PRIVATE_QUEUES, "shared queues to private ones")
+            .otherwise("two queue managers to one"),
             series=F.concat_ws(", ", "right.contestant", F.when(F.col("right.series") != "", F.col("right.series"))),
             is_comparable=F.lit(True),
             left_name=F.col("left.contestant"),

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 ONE_QUEUE_MANAGER: Final = "Ostler, one queue manager"
 """The same load without message channels, in scenarios of two queue managers, which are compared with it."""
+PRIVATE_QUEUES: Final = "Ostler, private queues"
+"""The same load on queues that nobody shares, in scenarios of queue-sharing groups."""
 TWO_NODES: Final = ("RabbitMQ, shovel",)
 """Other products that do the work of message channels. They are not libraries, and not comparable with one queue
 manager."""

@@ -10,15 +10,18 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import FIGURE_MATCH
-from ostler.pipeline.steps.contestants import LEAN, ONE_QUEUE_MANAGER
-from ostler.pipeline.steps.published_metrics import AT_CLIENTS, PARAMETERS, in_our_words, is_jms, unknown_variant
+from ostler.pipeline.steps.comparison_metrics import CLIENTS_WITHIN_SECOND, is_usual
+from ostler.pipeline.steps.contestants import LEAN, ONE_QUEUE_MANAGER, PRIVATE_QUEUES
+from ostler.pipeline.steps.published_metrics import AT_CLIENTS, PARAMETERS, SWEPT, in_our_words, is_jms, unknown_variant
 from ostler.pipeline.steps.ratios import best_runs
 from ostler.pipeline.steps.verdicts import median
 
 _MEASURED: Final = "measured"
 _OSTLER: Final = "ostler"
 _JMS_SCENARIO: Final = "jms"
-_BASELINES: Final = {"responder_binding": "local", "replication": "none"}
+_BASELINES: Final = {"responder_binding": "local", "replication": "none", "reply_queues": "common"}
+_MODEL: Final = "model"
+_MODEL_LETTER: Final = r"Appliance M\d+([AB])$"
 _PEAKS: Final = ("peak", "maximum throughput")
 
 
@@ -59,7 +62,9 @@ def figure_matches(published: DataFrame, metrics: DataFrame) -> DataFrame:
 def _our_figures(metrics: DataFrame) -> DataFrame:
     """Return the figures of the best run of each scenario, of queue managers with lean drivers."""
     lean = metrics.filter(
-        (F.col("kind") == _OSTLER) & (F.col("driver") == LEAN) & (F.col("contestant") != ONE_QUEUE_MANAGER)
+        (F.col("kind") == _OSTLER)
+        & (F.col("driver") == LEAN)
+        & ~F.col("contestant").isin(ONE_QUEUE_MANAGER, PRIVATE_QUEUES)
     )
     known = ("scenario", "metric", "run", "contestant", "series", "clients", "message_bytes", "options")
     return best_runs(lean).select(F.struct(*known, median(F.col("values")).alias("value")).alias("ours"))
@@ -97,12 +102,22 @@ def _variants_fit() -> Column:
     fits = []
     for variant, parameter in PARAMETERS.items():
         wanted, option = _wanted(variant), F.col("ours.options")[parameter]
-        is_swept = (F.lit(variant) == "subscribers") & (wanted == F.col("ours.clients").cast("string"))
+        # A publisher is among the clients.
+        is_swept = (F.lit(variant) == "subscribers") & (wanted.try_cast("int") + 1 == F.col("ours.clients"))
         fits.append(wanted.isNull() & (option.isNull() | _is_plain(parameter, option)) | (wanted == option) | is_swept)
     # These scenarios sweep what they are about, beside what it is compared with.
     fits += [F.coalesce(F.col("ours.options")[name] != plain, F.lit(True)) for name, plain in _BASELINES.items()]
-    names = [*PARAMETERS.values(), *_BASELINES, "message_bytes"]
-    fits.append(F.forall(F.map_keys("ours.options"), lambda name: name.isin(names)))
+    for variant, parameter in SWEPT.items():
+        option = F.col("ours.options")[parameter]
+        fits.append(option.isNull() | (option == F.col("variants")[variant]))
+    # The model of the appliance is in the product's name.
+    model = F.col("ours.options")[_MODEL]
+    fits.append(model.isNull() | (model == F.regexp_extract("product", _MODEL_LETTER, 1)))
+    names = [*PARAMETERS.values(), *SWEPT.values(), *_BASELINES, _MODEL, "message_bytes"]
+    known = F.transform(
+        F.map_entries("ours.options"), lambda each: each["key"].isin(names) | is_usual(each["key"], each["value"])
+    )
+    fits.append(F.forall(known, lambda each: each))
     return F.coalesce(reduce(lambda one, other: one & other, fits), F.lit(False))
 
 
@@ -130,6 +145,9 @@ def _reason() -> Column:
     return (
         F.when(F.col("impossible").isNotNull(), F.col("impossible"))
         .when(F.col("is_measured").isNull(), "its scenario was not run")
+        .when(
+            F.col("our_metric") == CLIENTS_WITHIN_SECOND, "no run of ours had so many clients that one waits a second"
+        )
         .when(F.col("found").isNotNull() | F.col("is_matched").isNotNull(), "no step of ours has its size and variant")
         .otherwise("no step of ours has its number of clients, or this metric")
     )

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import PREDICTION
 from ostler.pipeline.steps.curves import CURVE_KEY, memory_bytes
-from ostler.pipeline.steps.scaling import LIMIT, best_steps
+from ostler.pipeline.steps.scaling import LIMIT
 
 _SECOND_US: Final = 1_000_000.0
 # The part of a machine's memory that drivers and everything else leave for a broker.
@@ -28,10 +28,9 @@ MORE_CLIENTS_LEAST: Final = 10
 DISK_PERCENT_LEAST: Final = 5.0
 
 
-def predictions(curve_steps: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return the table of predictions, from steps of curves and runs."""
-    steps = curve_steps.filter(F.col("kind") != LIMIT)
-    best = best_steps(curve_steps, runs).filter(F.col("kind") != LIMIT)
+def predictions(curve_steps: DataFrame, best_steps: DataFrame, runs: DataFrame) -> DataFrame:
+    """Return the table of predictions, from steps of curves, the best of them, and runs."""
+    steps, best = (frame.filter(F.col("kind") != LIMIT) for frame in (curve_steps, best_steps))
     found = (
         processor_limits(best),
         network_limits(best),
@@ -59,14 +58,14 @@ def processor_limits(best: DataFrame) -> DataFrame:
 
 def network_limits(best: DataFrame) -> DataFrame:
     """Return the rate of blocks that are sent back at once."""
-    text = F.format_string("the bare network made %.0f a second at the same step", F.col("network_limit_rate"))
+    text = F.format_string("the bare network made %,.0f a second at the same step", F.col("network_limit_rate"))
     known = best.filter(F.col("network_limit_rate") > 0)
     return _predicted(known, "network", F.lit(1.0), F.col("network_limit_rate"), "exchanges", F.col("rate"), text)
 
 
 def log_limits(best: DataFrame) -> DataFrame:
     """Return the rate that the bare log could keep, where a probe forced it at the same step."""
-    text = F.format_string("the bare log kept %.0f a second at the same step", F.col("log_limit_rate"))
+    text = F.format_string("the bare log kept %,.0f a second at the same step", F.col("log_limit_rate"))
     known = best.filter(F.col("persistent") & (F.col("log_limit_rate") > 0))
     return _predicted(known, "log", F.lit(1.0), F.col("log_limit_rate"), "forced operations", F.col("rate"), text)
 

@@ -89,6 +89,11 @@ def _is_number_or_empty(name: str, kind: str) -> Column:
 
 
 def _variants(text: Column) -> Column:
-    """Return `a=1;b=2` as a map; a part without `=` is a name without a value."""
-    pairs = F.when(text != "", F.str_to_map(text, F.lit(_BETWEEN), F.lit("="))).otherwise(F.create_map())
-    return F.transform_values(pairs, lambda _, value: F.coalesce(value, F.lit("")))
+    """Return `a=1;b=2` as a map; a part without `=` is a name without a value.
+
+    Not by `str_to_map`: its first use in a process makes tables of Unicode for seconds.
+    """
+    pairs = F.transform(F.split(text, _BETWEEN), lambda each: F.split(each, "=", 2))
+    names = F.transform(pairs, lambda each: F.element_at(each, 1))
+    values = F.transform(pairs, lambda each: F.coalesce(F.get(each, 1), F.lit("")))
+    return F.when(text != "", F.map_from_arrays(names, values)).otherwise(F.create_map())

@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ostler.lab.store.courses import BACKED_UP
 from ostler.pipeline.steps.comparison_metrics import (
     CLIENTS_WITHIN_SECOND,
     MEMORY,
@@ -39,6 +40,7 @@ PUBLISHED_METRICS: Final = (
     PublishedMetric("cpu_us_per_tx", "CPU microseconds/transaction", PROCESSOR_TIME),
     PublishedMetric("max_apps_rt_le_1s", "applications", CLIENTS_WITHIN_SECOND),
     PublishedMetric("storage_kb", "KB", MEMORY, 1024.0),
+    PublishedMetric("mb_per_s", "MB/s", BACKED_UP),
 )
 AT_CLIENTS: Final = (RESPONSE_TIME,)
 """Metrics that are compared at the same number of clients; the others at peaks."""
@@ -52,6 +54,8 @@ PARAMETERS: Final = {
     "channels": "channels",
 }
 """Variants of published figures that are parameters of our steps."""
+SWEPT: Final = {"rate_per_app_per_h": "requests_per_hour"}
+"""Variants that are parameters where a scenario sweeps them, and describe the scenario elsewhere."""
 DESCRIBED: Final = (
     *("api", "bind", "qmgrs", "queue_pairs", "responders", "requesters", "think_time", "point", "server", "driver"),
     *("server_threads", "publishers", "rate_per_producer", "rate_per_app_per_h", "channel_pairs", "MaxChannels"),
@@ -61,6 +65,8 @@ DESCRIBED: Final = (
 """Variants that describe what the scenario itself is: every run of it has them."""
 # Of footprints only those of one channel or connection are what we measure.
 _FOOTPRINTS: Final = ("channel initiator footprint per SVRCONN channel", "channel initiator footprint per channel")
+# Of megabytes those of backups: the others are what disks and channel paths did.
+_BACKUP: Final = "backup rate"
 _JMS: Final = "JMS"
 
 
@@ -68,7 +74,11 @@ def in_our_words(published: DataFrame) -> DataFrame:
     """Return figures with `our_metric` and `our_value`; both are null where we have no such metric."""
     known = [(F.col("metric") == each.metric) & (F.col("unit") == each.unit) for each in PUBLISHED_METRICS]
     what = F.coalesce(F.col("variants")["what"], F.lit(""))
-    is_ours = (F.col("metric") != "storage_kb") | what.isin(*_FOOTPRINTS)
+    is_ours = (
+        F.when(F.col("metric") == "storage_kb", what.isin(*_FOOTPRINTS))
+        .when(F.col("metric") == "mb_per_s", what == _BACKUP)
+        .otherwise(F.lit(True))
+    )
     return published.withColumns(
         {
             "our_metric": F.when(is_ours, _first(known, [F.lit(each.ours) for each in PUBLISHED_METRICS])),

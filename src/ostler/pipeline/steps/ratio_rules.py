@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ostler.lab.store.courses import RATE_AFTER_GROWTH, RATE_BEFORE_GROWTH, RATE_IN_GROWTH, RATES_OF_OFFLOAD
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 SMALL_BYTES: Final = 2048
@@ -43,8 +44,9 @@ class RatioRule:
 
     Both are from one product, release and platform. Clusters are other platforms by nature: with `is_by_section` both
     are from one section. Models of a product are other products and platforms: with `is_model` they are told apart by
-    the variant `model`. With `is_api` the sides may have programs in other languages. `source` is the location in the
-    report, if it prints no figures.
+    the variant `model`. With `is_api` the sides may have programs in other languages. With `is_memory` the rule is for
+    memory alone, with `is_backup` for megabytes backed up: other metrics of such scenarios say nothing. `source` is the
+    location in the report, if it prints no figures. `printed` is the ratio of rates where its text has one; else 0.
     """
 
     subject: str
@@ -54,7 +56,10 @@ class RatioRule:
     is_by_section: bool = False
     is_api: bool = False
     is_model: bool = False
+    is_memory: bool = False
+    is_backup: bool = False
     source: str = ""
+    printed: float = 0.0
 
 
 def _persistence() -> list[RatioRule]:
@@ -183,14 +188,14 @@ def _programs() -> list[RatioRule]:
         Side(name, variant="cores", published_value=fewest, parameter="cores", our_value=fewest)
         for name, fewest in (("pubsub-multi-cores-np", "2"), ("pubsub-1n-cores-np", "4"))
     )
-    unique = "client-capacity-cmax-unique-reply"
+    unique = Side("client-capacity-cmax-unique-reply", parameter="reply_queues", our_value="own")
     return [
         RatioRule("cores to two", two, replace(two, is_other=True)),
         RatioRule("cores to four", four, replace(four, is_other=True)),
         RatioRule("JMS to MQI", mqi, Side("rr-cc-jms-np"), is_api=True),
         RatioRule("publish/subscribe to point-to-point", Side("p2p-multi-np"), Side("pubsub-multi-np")),
         RatioRule("publish/subscribe to point-to-point", Side("p2p-multi-pm"), Side("pubsub-multi-pm")),
-        RatioRule("own reply queues to a common one", Side("client-capacity-cmax"), Side(unique)),
+        RatioRule("own reply queues to a common one", Side("client-capacity-cmax"), unique),
     ]
 
 
@@ -205,15 +210,52 @@ def _footprints() -> list[RatioRule]:
     )
     small = 1024
     return [
-        RatioRule("SHARECNV to SHARECNV(1)", shared, replace(shared, is_other=True)),
-        RatioRule("size to size", replace(shared, message_bytes=small), shared, is_size=True),
+        RatioRule("SHARECNV to SHARECNV(1)", shared, replace(shared, is_other=True), is_memory=True),
+        RatioRule("size to size", replace(shared, message_bytes=small), shared, is_size=True, is_memory=True),
         RatioRule(
             "size to size",
             Side("zos-channel-footprint", message_bytes=small),
             Side("zos-channel-footprint"),
             is_size=True,
+            is_memory=True,
         ),
     ]
+
+
+def _sharing() -> list[RatioRule]:
+    """Shared queues: levels of structures, and places of large messages. Ratios of rates are in the report's text."""
+    level = "level"
+    found = []
+    alike, large = (1024, 4096, 16384, 32768, 64512), (65536, 102400, 1048576, 4194304)
+    for size in (*alike, *large):
+        left, right = (
+            Side("smds-cf4-vs-cf5-rate", message_bytes=size, parameter=level, our_value=value)
+            for value in ("CFLEVEL(4)", "CFLEVEL(5)")
+        )
+        source = f"{_ZOS}: CFLEVEL(5), performance of large messages, Chart 3; {_IN_TEXT}"
+        found.append(RatioRule(_LEVELS, left, right, source=source, printed=3.0 if size in large else 1.0))
+    ring = Side("sq-3qm-ds-pm-in", message_bytes=4194304, parameter=level, our_value="CFLEVEL(4)")
+    source = f"{_ZOS}: three queue managers, persistent messages of 4 MB; {_IN_TEXT}"
+    found.append(
+        RatioRule(_LEVELS, ring, replace(ring, our_value="CFLEVEL(5), all offloaded"), source=source, printed=2.0)
+    )
+    for size in (32768, 64512):
+        left, right = (
+            Side("smds-offload-all-remote-cf", message_bytes=size, parameter="offload", our_value=value)
+            for value in ("none", "all")
+        )
+        source = f"{_ZOS}: is there benefit in offloading all messages, from 32 KB on; {_IN_TEXT}"
+        found.append(RatioRule("all offloaded to none", left, right, source=source, printed=1.0))
+    few, many = (Side("smds-dsbufs", parameter="buffers", our_value=value) for value in ("4", "32"))
+    source = f"{_ZOS}: DSBUFS, from 1,500 to 4,100 a second; {_IN_TEXT}"
+    found.append(RatioRule("32 buffers to 4", few, many, source=source, printed=4100 / 1500))
+    small, *others = (
+        Side("smds-dsblock", variant="DSBLOCK", published_value=name, parameter="block_bytes", our_value=value)
+        for name, value in (("8K", "8192"), ("16K", "16384"), ("128K", "131072"))
+    )
+    found += [RatioRule(f"DSBLOCK({each.published_value}) to DSBLOCK(8K)", small, each) for each in others]
+    backup = Side("smds-backup", message_bytes=1024)
+    return [*found, RatioRule("size to size", backup, Side("smds-backup"), is_size=True, is_backup=True)]
 
 
 def _joined(local: str, distributed: str) -> RatioRule:
@@ -223,6 +265,9 @@ def _joined(local: str, distributed: str) -> RatioRule:
 
 
 _OSTLER: Final = "Ostler"
+_LEVELS: Final = "CFLEVEL(5) to CFLEVEL(4)"
+_ZOS: Final = "WebSphere MQ for z/OS V7.1.0"
+_IN_TEXT: Final = "the ratio is in the text, without printed figures"
 _TLS: Final = "TLS to plain"
 _BINDINGS: Final = ("local", "client", "dq")
 _PERSISTENCE: Final = "persistent to nonpersistent"
@@ -239,4 +284,30 @@ RATIO_RULES: Final = (
     *_distances(),
     *_programs(),
     *_footprints(),
+    *_sharing(),
+)
+
+
+@dataclass(frozen=True)
+class PhaseRule:
+    """The rate of the right phase to that of the left one. `printed` is the ratio in a report, where it has one."""
+
+    subject: str
+    left: str
+    right: str
+    printed: float | None = None
+    source: str | None = None
+
+
+PHASE_RULES: Final = (
+    PhaseRule(
+        "puts while a data set grows to those before",
+        RATE_BEFORE_GROWTH,
+        RATE_IN_GROWTH,
+        780 / 1980,
+        "WebSphere MQ for z/OS V7.1.0: Should I allow SMDS to expand, 1,980 and 780 messages a second in the text",
+    ),
+    PhaseRule("puts after a data set has grown to those before", RATE_BEFORE_GROWTH, RATE_AFTER_GROWTH),
+    PhaseRule("OFFLOAD(DB2) to OFFLOAD(SMDS), changed under load", *RATES_OF_OFFLOAD[:2]),
+    PhaseRule("OFFLOAD(SMDS) again to before", RATES_OF_OFFLOAD[0], RATES_OF_OFFLOAD[2]),
 )

@@ -8,24 +8,28 @@ memory are those of peaks, response times those of the same number of clients.
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from ostler.lab.store.courses import BACKED_UP
 from ostler.pipeline.lake.lake_frames import literal_frame
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
 from ostler.pipeline.steps.comparison_metrics import (
     CLIENTS_WITHIN_SECOND,
+    MEMORY,
     NOT_COMPILED,
     PROCESSOR_TIME,
     RATE,
+    is_usual,
     options_text,
 )
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.steps.published_metrics import AT_CLIENTS, PUBLISHED_METRICS, in_our_words
-from ostler.pipeline.steps.ratio_rules import MODEL, RATIO_RULES, Side
+from ostler.pipeline.steps.ratio_rules import MODEL, PHASE_RULES, RATIO_RULES, PhaseRule, Side
 from ostler.pipeline.steps.verdicts import (
     BETTER,
     NOT_COMPARABLE,
@@ -40,7 +44,7 @@ RATIO: Final = "ratio"
 _MEASURED: Final = "measured"
 _TABLE: Final = "Table"
 # Printed in the text below charts.
-_IN_PROSE: Final = (CLIENTS_WITHIN_SECOND,)
+_IN_PROSE: Final = (CLIENTS_WITHIN_SECOND, BACKED_UP)
 _AT_PEAK: Final = -1
 _SIZE: Final = "message_bytes"
 _COMPLETE: Final = "complete"
@@ -52,23 +56,28 @@ _SIDE_TYPE: Final = (
 )
 _RULES_TYPE: Final = (
     f"rule int, subject string, left {_SIDE_TYPE}, right {_SIDE_TYPE}, is_size boolean, is_by_section boolean, "
-    "is_api boolean, is_model boolean, source string"
+    "is_api boolean, is_model boolean, is_memory boolean, is_backup boolean, source string, printed double"
 )
 _METRICS: Final = sorted({PROCESSOR_TIME, *(each.ours for each in PUBLISHED_METRICS)})
 # The common columns of both sides, which also match a published ratio with ours.
 _RATIO_KEY: Final = ("rule", "metric", "place", "left_bytes", "right_bytes", "label")
 
 
-def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
-    """Return rows of the table of comparisons, from our metrics and published figures."""
+def ratio_comparisons(metrics: DataFrame, printed: DataFrame) -> DataFrame:
+    """Return rows of the table of comparisons, from our metrics and published ratios."""
     # Each is used several times.
     rules = rules_table(metrics.sparkSession).localCheckpoint()
-    printed = published_ratios(published, rules).coalesce(1).localCheckpoint()
     ours = our_ratios(metrics, rules).coalesce(1).localCheckpoint()
     reference = printed.filter(F.col("is_reference"))
-    known = reference.select(*_RATIO_KEY, "published_ratio", F.col("published_source").alias("found_source"))
-    beside = ours.join(known, list(_RATIO_KEY), "left").withColumn(
-        "published_source", F.coalesce(F.col("found_source"), F.when(F.col("source") != "", F.col("source")))
+    known = reference.select(
+        *_RATIO_KEY, F.col("published_ratio").alias("found_ratio"), F.col("published_source").alias("found_source")
+    )
+    in_text = F.when((F.col("printed") > 0) & (F.col("metric") == RATE), F.col("printed"))
+    beside = ours.join(known, list(_RATIO_KEY), "left").withColumns(
+        {
+            "published_ratio": F.coalesce(F.col("found_ratio"), in_text),
+            "published_source": F.coalesce(F.col("found_source"), F.when(F.col("source") != "", F.col("source"))),
+        }
     )
     # A published ratio beside ours is not repeated.
     others = printed.join(
@@ -95,7 +104,10 @@ def rules_table(spark: SparkSession) -> DataFrame:
             rule.is_by_section,
             rule.is_api,
             rule.is_model,
+            rule.is_memory,
+            rule.is_backup,
             rule.source,
+            rule.printed,
         )
         for number, rule in enumerate(RATIO_RULES)
     ]
@@ -104,6 +116,11 @@ def rules_table(spark: SparkSession) -> DataFrame:
 
 
 # -- published ---------------------------------------------------------------------------------------------------------
+
+
+def printed_ratios(published: DataFrame) -> DataFrame:
+    """Return all published ratios, from published figures."""
+    return published_ratios(published, rules_table(published.sparkSession).localCheckpoint())
 
 
 def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
@@ -151,8 +168,11 @@ def _comparable_figures(published: DataFrame) -> DataFrame:
         *_LINE, variants.alias("line_variants"), clients.alias("line_clients"), F.col("value").alias("busy_percent")
     )
     rates = figures.filter(F.col("metric") == RATE).withColumns({"line_variants": variants, "line_clients": clients})
+    # Where a report prints it, nothing is made.
+    told = figures.filter(F.col("metric") == PROCESSOR_TIME).select("report", "scenario", _SIZE).distinct()
     costs = (
-        rates.join(busy, [*_LINE, "line_variants", "line_clients"])
+        rates.join(told, ["report", "scenario", _SIZE], "left_anti")
+        .join(busy, [*_LINE, "line_variants", "line_clients"])
         .withColumns({"metric": F.lit(PROCESSOR_TIME), "value": F.col("busy_percent") / F.col("value")})
         .select(figures.columns)
     )
@@ -253,11 +273,12 @@ def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
     peaks = best_runs(metrics.filter(F.col("metric").isin(*_METRICS) & is_placed & (F.col("kind") == _OSTLER)))
     peaks = peaks.withColumn("place", F.coalesce(F.col("clients"), F.lit(_AT_PEAK))).coalesce(1).localCheckpoint()
     left, right = (_our_side(peaks, rules, side) for side in ("left", "right"))
-    known = ("subject", "is_size", "source")
+    known = ("subject", "is_size", "is_memory", "is_backup", "source", "printed")
     joined = (
         left.join(right, ["rule", "metric", "place", "contestant", "rest"])
         .join(rules.select("rule", *known), "rule")
-        .filter(_sizes_fit())
+        .filter(_sizes_fit() & (~F.col("is_memory") | (F.col("metric") == MEMORY)))
+        .filter(~F.col("is_backup") | (F.col("metric") == BACKED_UP))
         .withColumn("label", F.col("right_label"))
     )
     is_alike = (
@@ -271,6 +292,7 @@ def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
     pairs = joined.select(
         *_RATIO_KEY,
         "source",
+        "printed",
         F.lit(RATIO).alias("kind"),
         "subject",
         F.col("left.scenario").alias("scenario"),
@@ -306,7 +328,10 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
         & F.when(asked != "", F.col("contestant") == asked).otherwise(F.col("contestant") != ONE_QUEUE_MANAGER),
     )
     # Sizes are handled separately: some scenarios sweep them, some have one.
-    rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
+    rest = F.map_filter(
+        "options",
+        lambda name, value: (name != F.col(f"{side}.parameter")) & (name != _SIZE) & ~is_usual(name, value),
+    )
     known = F.struct(
         *("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release", "driver"),
         *("promise", "more_is_better"),
@@ -372,3 +397,45 @@ def _sizes_text() -> Column:
 
 def _or_nothing(name: str) -> Column:
     return F.when(F.col(name) != "", F.col(name))
+
+
+# -- of two phases of one window ---------------------------------------------------------------------------------------
+
+
+def phase_comparisons(metrics: DataFrame) -> DataFrame:
+    """Return rows of the table of comparisons, of the best run of each scenario."""
+    names = sorted({name for rule in PHASE_RULES for name in (rule.left, rule.right)})
+    rates = best_runs(metrics.filter((F.col("kind") == _OSTLER) & F.col("metric").isin(*names)))
+    pairs = reduce(DataFrame.unionByName, (_pairs(rates, rule) for rule in PHASE_RULES)).coalesce(1).localCheckpoint()
+    return as_table(with_published_verdict(with_verdict(pairs)), COMPARISON)
+
+
+def _pairs(rates: DataFrame, rule: PhaseRule) -> DataFrame:
+    key = ("run", "scenario", "contestant", "series", "message_bytes")
+    known = ("driver", "promise", "noise_percent")
+    left = rates.filter(F.col("metric") == rule.left).select(
+        *key, *known, F.col("values").alias("left_values"), F.col("metric").alias("left_metric")
+    )
+    right = rates.filter(F.col("metric") == rule.right).select(*key, F.col("values").alias("right_values"), "metric")
+    series = F.concat_ws(
+        ", ", F.concat("message_bytes", F.lit(" bytes")), F.when(F.col("series") != "", F.col("series"))
+    )
+    return left.join(right, list(key)).select(
+        F.lit(RATIO).alias("kind"),
+        F.lit(rule.subject).alias("subject"),
+        "scenario",
+        F.concat_ws(", ", series, "contestant").alias("series"),
+        F.lit(None).cast("int").alias("clients"),
+        "metric",
+        F.lit(True).alias("more_is_better"),
+        F.lit(True).alias("is_comparable"),
+        F.col("left_metric").alias("left_name"),
+        F.col("metric").alias("right_name"),
+        *(F.col("run").alias(f"{side}_run") for side in ("left", "right")),
+        "left_values",
+        "right_values",
+        "noise_percent",
+        *(F.col(name).alias(f"{side}_{name}") for side in ("left", "right") for name in ("driver", "promise")),
+        F.lit(rule.printed).cast("double").alias("published_ratio"),
+        F.lit(rule.source).cast("string").alias("published_source"),
+    )

@@ -27,11 +27,10 @@ _ROUND_TRIP: Final = "round trip"
 _ROUND_TRIP_COMMITS: Final = 2
 
 
-def scaling(steps: DataFrame, runs: DataFrame) -> DataFrame:
-    """Return the table of scaling, a row for each curve, from steps of curves and runs."""
+def scaling(steps: DataFrame, best: DataFrame) -> DataFrame:
+    """Return the table of scaling, a row for each curve, from steps of curves and the best of them."""
     # At a fixed rate the load determines the curve.
     fitted = fits(steps.filter(F.col("asked_rate").isNull()))
-    best = best_steps(steps, runs)
     joined = best.join(fitted, list(CURVE_KEY), "left").join(curve_costs(steps), list(CURVE_KEY), "left")
     return as_table(
         joined.select(
@@ -94,9 +93,8 @@ def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
     return (
         best.join(probe_rates(steps), ["run", "step"], "left")
         .join(machines, "run", "left")
-        .withColumn(_QUEUE_MANAGERS, queue_managers())
+        .withColumns({_QUEUE_MANAGERS: queue_managers(), "log_limit_rate": log_limit_rate()})
         .withColumn("usable_cores", usable_cores())
-        .withColumn("log_limit_rate", log_limit_rate())
     )
 
 

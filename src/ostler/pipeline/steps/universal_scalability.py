@@ -61,12 +61,10 @@ def _scaled_terms(steps: DataFrame) -> DataFrame:
     clients, rate = F.col("clients").cast("double"), F.col("rate")
     terms = (rate / clients, (clients - 1) * rate / clients, (clients - 1) * rate)
     curve = Window.partitionBy(*CURVE_KEY)
-    for name, term in zip(_TERMS, terms, strict=True):
-        steps = steps.withColumn(name, term)
-    for name in _TERMS:
-        steps = steps.withColumn(f"{name}_scale", F.max(name).over(curve))
+    named = steps.withColumns(dict(zip(_TERMS, terms, strict=True)))
+    with_scales = named.withColumns({f"{name}_scale": F.max(name).over(curve) for name in _TERMS})
     scaled = [F.when(F.col(f"{name}_scale") > 0, F.col(name) / F.col(f"{name}_scale")).alias(name) for name in _TERMS]
-    return steps.select(*CURVE_KEY, "clients", *scaled, *(f"{name}_scale" for name in _TERMS))
+    return with_scales.select(*CURVE_KEY, "clients", *scaled, *(f"{name}_scale" for name in _TERMS))
 
 
 def _sums(terms: DataFrame) -> DataFrame:

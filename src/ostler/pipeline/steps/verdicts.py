@@ -33,6 +33,7 @@ PAIR_COLUMNS: Final = (
     *("left_driver", "right_driver", "left_promise", "right_promise"),
 )
 """The input columns. Values are those of the repetitions."""
+_SIDES: Final = ("left", "right")
 # The rounding error of a tolerance: 106 to 100 is 6 %, and not above it.
 _ROUNDING_PERCENT: Final = 1e-9
 # Quantiles of Student's t for 95 %, from one degree of freedom on. After the last one they hardly change.
@@ -43,20 +44,26 @@ _STUDENT: Final = (
 
 
 def with_verdict(pairs: DataFrame) -> DataFrame:
-    """Add medians, change, interval, tolerance and verdict to pairs with PAIR_COLUMNS. Other columns stay."""
+    """Add medians, change, interval, tolerance and verdict to pairs with PAIR_COLUMNS. Other columns stay.
+
+    Columns are added together where none needs another: Spark analyses the plan again with each addition.
+    """
+    ratio = F.when(F.col("left_value") > 0, F.col("right_value") / F.col("left_value"))
     return (
-        pairs.withColumn("left_value", median(F.col("left_values")))
-        .withColumn("right_value", median(F.col("right_values")))
-        .withColumn("left_repetitions", F.size("left_values"))
-        .withColumn("right_repetitions", F.size("right_values"))
+        pairs.withColumns({f"{side}_value": median(F.col(f"{side}_values")) for side in _SIDES})
         .filter(F.col("left_value").isNotNull() & F.col("right_value").isNotNull())
-        .withColumn("our_ratio", F.when(F.col("left_value") > 0, F.col("right_value") / F.col("left_value")))
-        # There is no percentage of zero: the verdict shows it.
-        .withColumn("change_percent", F.coalesce(F.lit(100.0) * (F.col("our_ratio") - 1), F.lit(0.0)))
+        .withColumns(
+            {
+                **{f"{side}_repetitions": F.size(f"{side}_values") for side in _SIDES},
+                "our_ratio": ratio,
+                # There is no percentage of zero: the verdict shows it.
+                "change_percent": F.coalesce(F.lit(100.0) * (ratio - 1), F.lit(0.0)),
+                "tolerance_percent": F.lit(TOLERANCE_PERCENT) + F.col("noise_percent"),
+                # A lean driver beside a library measures the drivers.
+                "is_like_with_like": F.col("left_driver") == F.col("right_driver"),
+            }
+        )
         .transform(_with_interval)
-        .withColumn("tolerance_percent", F.lit(TOLERANCE_PERCENT) + F.col("noise_percent"))
-        # A lean driver beside a library measures the drivers.
-        .withColumn("is_like_with_like", F.col("left_driver") == F.col("right_driver"))
         .withColumn("verdict", _verdict())
     )
 
@@ -95,29 +102,30 @@ def _verdict() -> Column:
 
 
 def _with_interval(pairs: DataFrame) -> DataFrame:
-    for side in ("left", "right"):
-        logs = F.transform(F.col(f"{side}_values"), lambda each: F.when(each > 0, F.log(each)))
-        pairs = (
-            pairs.withColumn(f"{side}_logs", logs)
-            .withColumn(f"{side}_count", F.size(logs))
-            .withColumn(f"{side}_mean", _mean(F.col(f"{side}_logs")))
-            .withColumn(f"{side}_error", _squared_error(F.col(f"{side}_logs"), F.col(f"{side}_mean")))
-        )
+    logs = {
+        f"{side}_logs": F.transform(F.col(f"{side}_values"), lambda each: F.when(each > 0, F.log(each)))
+        for side in _SIDES
+    }
+    means = {f"{side}_mean": _mean(F.col(f"{side}_logs")) for side in _SIDES}
+    errors = {f"{side}_error": _squared_error(F.col(f"{side}_logs"), F.col(f"{side}_mean")) for side in _SIDES}
     left, right = F.col("left_error"), F.col("right_error")
+    left_count, right_count = F.col("left_repetitions"), F.col("right_repetitions")
     freedom = F.when(
         left + right > 0,
-        (left + right) ** 2 / (left**2 / (F.col("left_count") - 1) + right**2 / (F.col("right_count") - 1)),
-    ).otherwise(F.col("left_count") + F.col("right_count") - 2)
-    half = student_quantile(freedom) * F.sqrt(left + right)
+        (left + right) ** 2 / (left**2 / (left_count - 1) + right**2 / (right_count - 1)),
+    ).otherwise(left_count + right_count - 2)
     middle = F.col("right_mean") - F.col("left_mean")
-    is_known = (F.col("left_count") > 1) & (F.col("right_count") > 1) & middle.isNotNull()
-    change = F.col("change_percent")
+    is_known = (left_count > 1) & (right_count > 1) & middle.isNotNull()
+    half, change = F.col("half"), F.col("change_percent")
     low = F.least(F.lit(100.0) * (F.exp(middle - half) - 1), change)
     high = F.greatest(F.lit(100.0) * (F.exp(middle + half) - 1), change)
     return (
-        pairs.withColumn("low_percent", F.when(is_known, low))
-        .withColumn("high_percent", F.when(is_known, high))
-        .drop(*(f"{side}_{name}" for side in ("left", "right") for name in ("logs", "count", "mean", "error")))
+        pairs.withColumns(logs)
+        .withColumns(means)
+        .withColumns(errors)
+        .withColumn("half", student_quantile(freedom) * F.sqrt(left + right))
+        .withColumns({"low_percent": F.when(is_known, low), "high_percent": F.when(is_known, high)})
+        .drop(*logs, *means, *errors, "half")
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,7 +41,8 @@ def test_a_quick_run_says_that_its_logs_are_smaller(tmp_path: Path) -> None:
     made.close()
 
 
-def test_a_full_run_with_room_has_the_log_of_the_report(tmp_path: Path) -> None:
+def test_a_full_run_with_room_has_the_log_of_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=1 << 40, used=0, free=1 << 40))
     made = experiment("rr-bb-pm", tmp_path, Settings(), {"requesters": ["1"], "message_bytes": ["2048", "20480"]})
     assert not any("log" in each.what for each in made.deviations)
     texts = dict(made.configuration)
@@ -167,6 +170,23 @@ def test_another_cipher_is_told_once(name: str, tmp_path: Path) -> None:
 def test_the_window_of_triggered_sessions_is_long_enough_in_a_quick_run(tmp_path: Path) -> None:
     made = experiment("triggered-sessions", tmp_path, QUICK)
     assert not any("connected and idle" in each.what for each in made.deviations)
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "who"),
+    [
+        ("local-rr-np", "Requesters that"),
+        ("client-trusted-np", "Responders that"),
+        ("dq-trusted-np", "Requesters and responders that"),
+        ("client-rr-np", ""),
+    ],
+)
+def test_whose_processor_time_is_within_the_queue_managers(name: str, who: str, tmp_path: Path) -> None:
+    made = experiment(name, tmp_path, QUICK)
+    found = [each.what for each in made.deviations if "run trusted" in each.what]
+    assert len(found) == bool(who)
+    assert not who or found[0].startswith(who)
     made.close()
 
 

@@ -21,6 +21,7 @@ STAND_IN_CIPHER: Final = "ECDHE_RSA_AES_256_GCM_SHA384"
 NO_CIPHER: Final = "none"
 CIPHER_SPEC: Final = "CipherSpec"
 IN_THE_PLACE_OF: Final = "in the place of"
+CHANNELS_EACH_WAY: Final = "channels each way"
 _WINDOW_MESSAGES: Final = 4000
 _WINDOW_BYTES: Final = 64 << 20
 _PER_CHANNEL: Final = ("channel", "channel pair")
@@ -148,7 +149,7 @@ def _one_way(found: LoadPoint, wiring: Wiring, producers: int, consumers: int) -
 
 def _shown(wiring: Wiring, scenario: Scenario, points: Mapping[str, Point]) -> dict[str, str]:
     shown = {
-        "channels each way": str(wiring.routes),
+        CHANNELS_EACH_WAY: str(wiring.routes),
         "batch size": str(wiring.batch_size),
         "nonpersistent speed": wiring.nonpersistent_speed,
     }

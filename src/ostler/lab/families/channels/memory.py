@@ -133,6 +133,7 @@ class ChannelMemoryTask(Task):
         before = [resident_bytes(pid) for pid in self._pids]
         for route in range(self._wiring.routes):
             if route == _WARMING:
+                wait_until(recorder.timeline.measured_ns)
                 before = [resident_bytes(pid) for pid in self._pids]
             now = self._channel(recorder, route, commands[2 * route : 2 * route + 2])
             if now >= progress.next_ns:

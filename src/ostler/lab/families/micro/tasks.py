@@ -126,9 +126,11 @@ class TaskExperiment(Experiment):
         return _Running(task, manager)
 
     def close(self) -> None:
-        for each in self._running.values():
-            each.end()
-        self._running.clear()
+        # A load that fails meanwhile drops its own task, on another thread.
+        for name in list(self._running):
+            running = self._running.pop(name, None)
+            if running is not None:
+                running.end()
 
 
 @dataclass(frozen=True)

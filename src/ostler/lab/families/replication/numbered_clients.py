@@ -44,9 +44,19 @@ _POLL_SECONDS: Final = 0.05
 class NumberedClients(Task):
     """As many producers as consumers. Counts puts and gets, and reports lost and doubled messages at the end."""
 
-    def __init__(self, queue_manager: str, addresses: Sequence[tuple[str, int]], clients: int, body_bytes: int) -> None:
+    def __init__(
+        self,
+        queue_manager: str,
+        addresses: Sequence[tuple[str, int]],
+        clients: int,
+        body_bytes: int,
+        *,
+        is_spread: bool = False,
+    ) -> None:
+        """Where clients are spread, each begins with another address of the list, and goes on with those behind it."""
         self._queue_manager = queue_manager
-        self._connection_names = ",".join(f"{host}({port})" for host, port in addresses)
+        self._names = [f"{host}({port})" for host, port in addresses]
+        self._is_spread = is_spread
         self._clients = clients
         self._body = bytes(max(body_bytes - _HEAD_BYTES, 0))
         self._turn = 0
@@ -126,7 +136,11 @@ class NumberedClients(Task):
 
     # -- one client ----------------------------------------------------------------------------------------------------
 
-    def _connected(self) -> Connection | None:
+    def _connection_names(self, number: int) -> str:
+        at = number % len(self._names) if self._is_spread else 0
+        return ",".join([*self._names[at:], *self._names[:at]])
+
+    def _connected(self, number: int) -> Connection | None:
         """Connect, as often as it takes; None when it takes too long, or the run has failed."""
         deadline = time.monotonic() + _RECONNECT_SECONDS_MAX
         why = ""
@@ -134,7 +148,7 @@ class NumberedClients(Task):
             try:
                 return connect(
                     self._queue_manager,
-                    self._connection_names,
+                    self._connection_names(number),
                     channel=CHANNEL,
                     reconnect=False,
                     application="ostler-lab",
@@ -158,7 +172,7 @@ class NumberedClients(Task):
 
     def _produce(self, producer: int) -> None:
         history, number = History(), 0
-        connection = self._connected()
+        connection = self._connected(producer)
         while connection is not None and not self._is_over.is_set():
             try:
                 queue = connection.open(QUEUE, "w")
@@ -170,7 +184,7 @@ class NumberedClients(Task):
                     self._put_one(queue, history, (producer, number))
             except MQError:
                 self._leave(connection)
-                connection = self._connected()
+                connection = self._connected(producer)
         if connection is not None:
             self._close_quietly(connection)
         with self._lock:
@@ -195,9 +209,9 @@ class NumberedClients(Task):
             self._puts.record(began_ns, ended_ns)
             self._acknowledged_ns.append(ended_ns)
 
-    def _consume(self, _number: int) -> None:
+    def _consume(self, number: int) -> None:
         history = History()
-        connection = self._connected()
+        connection = self._connected(number)
         empty = 0
         deadline: float | None = None
         while connection is not None and empty < _EMPTY_LOOKS and not self._is_drained.is_set():
@@ -216,7 +230,7 @@ class NumberedClients(Task):
             except MQError:
                 empty = 0
                 self._leave(connection)
-                connection = self._connected()
+                connection = self._connected(number)
         if connection is not None:
             self._close_quietly(connection)
         with self._lock:

@@ -7,10 +7,11 @@ report figures.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ostler.lab.families import eventful_load
 from ostler.lab.families.replication.points import ADDED_LATENCY, INSTANCES
 from ostler.lab.families.task import RESULT
 from ostler.lab.runner.contract import Metric
@@ -35,18 +36,7 @@ LEADER: Final = "leader"
 NEW_FOLLOWER: Final = "new follower"
 _LEAD_SECONDS_MAX: Final = 60.0
 
-Deed = Callable[[ReplicatedQueueManager], list[Metric]]
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """Something that happens when this share of the window is over. `begin` and `end` say what can be seen of it in the
-    rate over time."""
-
-    share: float
-    deed: Deed
-    begin: str
-    end: str
+Chapter = eventful_load.Chapter[ReplicatedQueueManager]
 
 
 @dataclass(frozen=True)
@@ -186,8 +176,3 @@ def _switch(group: ReplicatedQueueManager, *, is_planned: bool) -> float:
 
 def _metric(name: str, value: float) -> Metric:
     return Metric(RESULT, name, float(value))
-
-
-def metrics_text(found: Sequence[Metric]) -> str:
-    """Return figures in words, for a note of progress."""
-    return ", ".join(f"{each.name} {each.value:.3g}" for each in found)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.set_up.queue_manager_plans import BUFFER_PAGES_LEAST, PAGE_BYTES
 from ostler.lab.runner.queue_managers.plan import LISTENER, QueueManagerPlan, channel_commands
-from ostler.lab.scenarios.model import Deviation, Scenario
+from ostler.lab.scenarios.model import Binding, Deviation, Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.server.config.qm_ini import LogSection, LogType
 
@@ -126,6 +126,18 @@ def window_deviations(points: Mapping[int, LoadPoint], window_seconds: float) ->
     return [
         Deviation(what, f"A client sends every {1 / min(rates):.0f} s, and the window is {window_seconds:g} s long.")
     ]
+
+
+def trusted_deviations(points: Mapping[int, LoadPoint]) -> list[Deviation]:
+    """Return whose processor time is within that of the queue manager, where applications run inside its process."""
+    asking = any(point.requester_binding is Binding.TRUSTED for point in points.values())
+    answering = any(point.responder_binding is Binding.TRUSTED for point in points.values())
+    if not asking and not answering:
+        return []
+    who = "Requesters and responders" if asking and answering else "Requesters" if asking else "Responders"
+    what = f"{who} that run trusted are threads of the queue manager, and their processor time is within its own"
+    why = "A trusted application of MQ is a process of its own that does the work of the queue manager, too; here the "
+    return [Deviation(what, f"{why}queue manager is one process. Libraries, where they take part, are bound locally.")]
 
 
 def model_deviations(scenario: Scenario, points: Mapping[int, LoadPoint], cores: int) -> list[Deviation]:

@@ -45,6 +45,7 @@ from ostler.lab.runner.contract import (
     PointFailed,
     PointSpec,
     ReadyLoad,
+    RunContext,
     SilentWatcher,
     Watcher,
     WorkerCounts,
@@ -142,31 +143,44 @@ class Subscribing(ReadyTask):
 class DisplayedTrees(OnTrees):
     """All topics are displayed by one command, and the effect on a client. The warm-up is its idle control.
 
-    The administrator uses runmqsc, or a utility that sends the command as a message and waits so long for answers.
+    The administrator uses runmqsc, or a utility that sends the command as a message and waits so long for answers. The
+    window is as long as a display, which is tried before the first one.
     """
+
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
+        self._tried: dict[tuple[str, int], float] = {}
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, BY_MESSAGE]
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         tree = self.tree("")
-        tree.fill(int(step.points["topics"]))
+        topics = int(step.points["topics"])
+        tree.fill(topics)
         manager = tree.manager
         make: Callable[[], DisplayTask] = partial(DisplayTask, manager.directory, manager.pid)
         if contestant == BY_MESSAGE:
             seconds = float(str(self._context.scenario.parameters.get("response_seconds", _RESPONSE_SECONDS)))
             make = partial(UtilityTask, manager.root, manager.directory, manager.pid, seconds)
+        at = (contestant.name, topics)
+        if at not in self._tried:
+            self._tried[at] = make().try_once()
         probe = TaskProcess(partial(LagProbe, manager.address, None, True))
         try:
             task = TaskProcess(make)
         except BaseException:
             probe.end()
             raise
-        return Displaying(PointSpec(1, 0, False, main_operation=DISPLAY), task, tree, probe)
+        ready = Displaying(PointSpec(1, 0, False, main_operation=DISPLAY), task, tree, probe)
+        ready.measured_seconds_least = _TRIAL_MARGIN * self._tried[at]
+        return ready
 
 
 class Displaying(ReadyTask):
     """An administrator, and a light client beside it."""
+
+    is_one_by_one = True
 
     def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager, probe: TaskProcess) -> None:
         manager = tree.manager

@@ -85,7 +85,7 @@ def _lean_driver(spec: LoadSpec) -> Driver:
     if spec.responder_protocol:
         theirs = replace(theirs, protocol=spec.responder_protocol)
     if spec.responder_address is not None:
-        theirs = replace(theirs, address=spec.responder_address, other_addresses=())
+        theirs = replace(theirs, address=spec.responder_address, other_addresses=spec.responder_others)
     for part, is_requester, numbers in ((theirs, False, spec.responders), (spec, True, spec.requesters)):
         clients = lean_clients(part, pace, is_requester, numbers)
         shown = [each.members[0].number if each.members else numbers[at] for at, each in enumerate(clients)]

@@ -89,7 +89,7 @@ def mq_terms(spec: LoadSpec) -> MqTerms:
         read_ahead=spec.read_ahead,
         session_round_trips=spec.session_round_trips,
         subscribers=spec.subscribers,
-        managers=1 + len(spec.other_addresses),
+        managers=1 if spec.is_shared else 1 + len(spec.other_addresses),
         consumer_unit=spec.consumer_unit,
         producer_unit=spec.producer_unit,
         requester_ccsid=spec.requester_ccsid,

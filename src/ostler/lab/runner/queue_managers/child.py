@@ -36,6 +36,7 @@ from ostler.server.admin.control_actions import control_actions
 from ostler.server.assembly import Server
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import QueueManagerIni
+from ostler.server.config.sharing_ini import STANZA as SHARING
 from ostler.server.daemon import IMMEDIATE, Daemon, EndRequest, ServerProtocol, StartFailure, start_failure
 from ostler.server.log_statistics import log_counts
 from ostler.server.net.listeners import ListenerRefused
@@ -149,6 +150,10 @@ def create(directory: QueueManagerDirectory, plan: QueueManagerPlan) -> None:
     create_queue_manager(directory.root, plan.name, log)
     ini = QueueManagerIni.read(directory.ini)
     for stanza, values in plan.stanzas.items():
+        if stanza == SHARING:
+            # Its lines are valid together only.
+            ini.replace_stanzas(stanza, [list(values.items())])
+            continue
         for name, value in values.items():
             ini.set_value(stanza, name, value)
     ini.write(directory.ini)

@@ -39,7 +39,13 @@ from ostler.lab.runner.replication.port import IN_SYNC_SECONDS_MAX, ArbiterKind,
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import FOLLOWER, LABORATORY, LEADER, QUEUE_MANAGER, RECOVERY, role_at
 from ostler.model.errors import MQError
-from ostler.model.replication import Acknowledgement, GroupStatus, InstanceRole
+from ostler.model.replication import (
+    Acknowledgement,
+    GroupConnection,
+    GroupStatus,
+    InstanceRole,
+    RecoveryGroupStatus,
+)
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.qm_ini import QueueManagerIni
@@ -453,18 +459,22 @@ class CommandedGroup(ReplicatedQueueManager):
 
     def _is_recovery_in_sync(self, leader: _Instance) -> bool:
         others = [each for each in self._instances.values() if each.site != leader.site and self._process(each)]
-        return not others or self._backlog(leader) == 0
+        groups = self._recovery_groups(leader)
+        # The backlog alone says nothing about the link: it is known of a group that was linked before, too.
+        is_linked = any(each.connection is GroupConnection.YES for each in groups)
+        return not others or (is_linked and max(each.backlog_bytes for each in groups) == 0)
 
-    def _backlog(self, leader: _Instance) -> int:
-        """Return the backlog of the recovery group in bytes; -1 while it is unknown."""
+    def _recovery_groups(self, leader: _Instance) -> tuple[RecoveryGroupStatus, ...]:
         status = self._status(leader)
-        found = [each.backlog_bytes for each in status.recovery_groups] if status is not None else []
-        return max(found, default=-1)
+        return status.recovery_groups if status is not None else ()
 
     def recovery_backlog_bytes(self) -> int:
-        return max(self._backlog(self._leading()), 0)
+        return max((each.backlog_bytes for each in self._recovery_groups(self._leading())), default=0)
 
     def switch_to_other_site(self, *, is_planned: bool) -> None:
+        if is_planned:
+            # The rest of the log goes through the link between the sites, which a busy machine may just have lost.
+            self.wait_until_in_sync()
         to = _THERE if self._site == _HERE else _HERE
         for each in self._running() if is_planned else ():
             if each.site == self._site:

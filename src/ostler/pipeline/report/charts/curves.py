@@ -85,10 +85,13 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: str = "") -> ChartSweep | None:
+def choose_sweep(
+    points: Sequence[PointRow], order: Sequence[str] = (), each: str = "", *, is_idle: bool = False
+) -> ChartSweep | None:
     """Return the sweep of a run's points: clients where they differ, else sizes, else a numeric parameter: the first of
-    `order`, or by name. `each` names what determines the number of clients."""
-    if len({point.clients for point in points}) > 1:
+    `order`, or by name. `each` names what determines the number of clients. Where all are idle, their number follows
+    from what is swept, and is no sweep."""
+    if len({point.clients for point in points}) > 1 and not is_idle:
         return ChartSweep(CLIENTS, f"clients, {each}" if each else "clients")
     if len({point.message_bytes for point in points}) > 1:
         return ChartSweep(MESSAGE_BYTES, "message size", True)
@@ -97,8 +100,15 @@ def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: st
     for name in sorted(names, key=lambda found: (order.index(found) if found in order else len(order), found)):
         values = [_number(found.get(name)) for found in parts]
         if None not in values and len(set(values)) > 1:
-            return ChartSweep(name, _LABELS.get(name, name.replace("_", " ")))
+            return ChartSweep(name, _LABELS.get(name, _label(name)))
     return None
+
+
+def _label(name: str) -> str:
+    """Return the label of an axis, with its unit."""
+    if name.endswith(_MILLISECONDS):
+        return f"{name.removesuffix(_MILLISECONDS).replace('_', ' ')}, ms"
+    return name.replace("_", " ")
 
 
 def series_parts(series: str) -> dict[str, str]:

@@ -18,10 +18,13 @@ from ostler.pipeline.report.charts.charts import BarChart, ChartLine, DotChart, 
 
 KNEE_SHARE: Final = 0.95
 LEAST_PERCENT: Final = 6.0
+STEADY_PERCENT_MOST: Final = 15.0
+"""A value that moves further than this is not called steady, however noisy the run was."""
 _STEPS_FOR_KNEE: Final = 3
 # From here on, ratios read better than percents.
 _RATIO_FROM: Final = 2.0
 _SMOOTHED: Final = 5
+_NO_LIMIT: Final = "no limit was reached"
 _VERDICTS: Final = frozenset({"better", "worse", "same", "not comparable"})
 
 Points = Sequence[tuple[float, float]]
@@ -88,8 +91,7 @@ def rate_sentence(name: str, points: Points, across: Callable[[float], str], uni
     if peak <= 0:
         return f"{name} completed nothing."
     if is_same(min(value for _, value in known), peak, noise_percent):
-        level = _value(median([value for _, value in known]), unit)
-        return f"{name} stays at about {level} from {across(first[0])} to {across(last[0])}, within the noise."
+        return _noise_sentence(name, known, across, unit, noise_percent)
     if peak_at == last[0] and not is_same(known[-2][1], peak, noise_percent):
         change = change_words(peak, first[1], noise_percent, f"with {across(first[0])}")
         return f"{name} still rises at the last step: {_value(peak, unit)} with {across(last[0])}, {change}."
@@ -115,10 +117,19 @@ def trend_sentence(name: str, points: Points, across: Callable[[float], str], un
     if len(known) == 1:
         return f"{name}: {_value(first[1], unit)} with {across(first[0])}."
     if is_same(min(value for _, value in known), max(value for _, value in known), noise_percent):
-        level = _value(median([value for _, value in known]), unit)
-        return f"{name} stays at about {level} from {across(first[0])} to {across(last[0])}, within the noise."
+        return _noise_sentence(name, known, across, unit, noise_percent)
     begin = f"{name}: {_value(first[1], unit)} with {across(first[0])}, {_value(last[1], unit)} with {across(last[0])}"
     return f"{begin} ({change_words(last[1], first[1], noise_percent)})."
+
+
+def _noise_sentence(name: str, known: Points, across: Callable[[float], str], unit: str, noise_percent: float) -> str:
+    """Return the course of a value that does not differ by more than the noise."""
+    first, last, values = known[0], known[-1], [value for _, value in known]
+    if is_same(min(values), max(values), min(noise_percent, STEADY_PERCENT_MOST)):
+        level = _value(median(values), unit)
+        return f"{name} stays at about {level} from {across(first[0])} to {across(last[0])}, within the noise."
+    begin = f"{name}: {_value(first[1], unit)} with {across(first[0])}, {_value(last[1], unit)} with {across(last[0])}"
+    return f"{begin}; the noise of the run, {numbers.percent(noise_percent)}, may explain the difference."
 
 
 def other_sentence(place: str, value: float, others: Sequence[tuple[str, float]], noise_percent: float) -> str:
@@ -131,8 +142,18 @@ def limit_sentence(limited_by: str, why: str) -> str:
     """Return the limit of a curve, as the pipeline found it."""
     if not why:
         return ""
-    begin = "No single limit was found" if limited_by in ("", "unknown") else f"The limit is the {limited_by}"
-    return f"{begin}: {why.rstrip('.')}."
+    reason = why.rstrip(".")
+    if limited_by in ("", "unknown"):
+        return f"{reason[:1].upper()}{reason[1:]}." if _NO_LIMIT in why else f"No single limit was found: {reason}."
+    return f"The limit is the {limited_by}: {reason}."
+
+
+def limit_words(limited_by: str, why: str) -> str:
+    """Return the limit of a curve in a list, where its name stands before it."""
+    reason = why.rstrip(".").replace("%", " %")
+    if limited_by in ("", "unknown"):
+        return reason if _NO_LIMIT in why else f"no limit was found; {reason}"
+    return f"limited by the {limited_by}; {reason}"
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ostler.pipeline.report.charts.charts import Chart, LineChart
 from ostler.pipeline.report.charts.multiples import small_multiples
 from ostler.pipeline.report.charts.sentences import chart_sentence
 from ostler.pipeline.report.charts.topology import TopologyDrawing
+
+_RUNS_IN_A_ROW: Final = 4
+"""So many runs that follow one another are named by the first and the last."""
 
 
 @dataclass(frozen=True)
@@ -200,9 +204,21 @@ class NumberedReport:
         return Hyperlink(name, f"run-{name}", self.run_titles.get(run, run)) if name else run
 
     def runs(self, runs: Iterable[str]) -> tuple[Inline, ...]:
-        found: list[Inline] = []
+        """Return links to runs in their order; of many that follow one another, to the first and the last."""
+        rows: list[list[str]] = []
         for each in sorted(set(runs), key=self._order):
-            found += [", ", self.run(each)] if found else [self.run(each)]
+            if rows and each in self.run_names and self._order(each)[0] == self._order(rows[-1][-1])[0] + 1:
+                rows[-1].append(each)
+            else:
+                rows.append([each])
+        found: list[Inline] = []
+        for row in rows:
+            ends: list[Inline] = [self.run(row[0]), " to ", self.run(row[-1])]
+            listed: list[Inline] = []
+            for each in row:
+                listed += [", ", self.run(each)] if listed else [self.run(each)]
+            found += [", "] if found else []
+            found += ends if len(row) >= _RUNS_IN_A_ROW else listed
         return tuple(found)
 
     def _order(self, run: str) -> tuple[int, str]:

@@ -283,6 +283,7 @@ def _limit_table(context: Context, rows: Sequence[ComparisonRow]) -> Block:
         Heading("95 % interval", True),
         Heading("Run"),
     )
+    shown = [row for row in rows if row.metric == _RATE and not _is_rated(context, row.right_run)]
     body = [
         (
             text_cell(row.right_name),
@@ -294,11 +295,15 @@ def _limit_table(context: Context, rows: Sequence[ComparisonRow]) -> Block:
             _part_interval_cell(row),
             context.report.run_cell(row.right_run),
         )
-        for row in rows
-        if row.metric == _RATE
+        for row in shown
     ]
     caption = "Ostler at its peak, and limits of the machine"
-    return context.report.table(caption, headings, body, [row.right_run for row in rows if row.metric == _RATE])
+    return context.report.table(caption, headings, body, [row.right_run for row in shown])
+
+
+def _is_rated(context: Context, run: str) -> bool:
+    """Return whether the contestants of a run had a fixed rate, which is no share of a limit."""
+    return any(point.asked_rate is not None for point in context.points_of[run] if point.kind != LIMIT)
 
 
 def _part(change_percent: float) -> str:

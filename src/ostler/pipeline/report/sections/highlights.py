@@ -63,11 +63,12 @@ def peaks_section(context: Context) -> Section:
 
 
 def _best_peaks(context: Context) -> list[PeakRow]:
-    """Return Ostler's peak with the smallest messages of each scenario."""
+    """Return Ostler's peak with the smallest messages of each scenario. The rate of a rated load is what was asked for,
+    and no peak."""
     found = []
     for run in context.speaking.values():
         own = context.own_peaks(run)
-        if own:
+        if own and all(point.asked_rate is None for point in context.points_of[run] if point.kind != LIMIT):
             smallest = min(peak.message_bytes for peak in own)
             found.append(max((each for each in own if each.message_bytes == smallest), key=lambda each: each.peak_rate))
     return found
@@ -142,10 +143,20 @@ def _against_one(context: Context) -> list[Text]:
     if middle is None:
         return []
     over = "" if len(rows) == 1 else f", median of {len(rows)} curves"
+    runs = [context.runs[run] for run in dict.fromkeys(row.right_run for row in rows)]
+    within = _within(middle.middle, [run.noise_percent or 0.0 for run in runs])
     reached = f"With two queue managers Ostler's peak is {numbers.times(middle.middle)} that with one"
-    text = f"{reached}, of requests and replies{over} ("
-    runs = dict.fromkeys(row.right_run for row in rows)
-    return [(text, *context.report.runs(runs), "). See ", Hyperlink("options", "comparisons-option"), ".")]
+    text = f"{reached}, of requests and replies{over}{within} ("
+    doubt = doubt_words(runs)
+    links = (*context.report.runs(run.run for run in runs), f", {doubt}" if doubt else "")
+    return [(text, *links, "). See ", Hyperlink("options", "comparisons-option"), ".")]
+
+
+def _within(ratio: float, noises: Sequence[float]) -> str:
+    """Return that a ratio is within the noise; empty where it is not."""
+    # A quarter is as far from the same as four times.
+    apart = 100 * (max(ratio, 1 / ratio) - 1) if ratio else math.inf
+    return ", which is within the noise" if apart <= TOLERANCE_PERCENT + max(noises) else ""
 
 
 def _is_plain(context: Context, row: ComparisonRow) -> bool:
@@ -212,10 +223,7 @@ def _peer_sentence(context: Context, key: _PairKey, pairs: _Pairs) -> Text:
     middle = spread(pairs.ratios)
     assert middle is not None
     over = "" if len(pairs.ratios) == 1 else f", median of {len(pairs.ratios)} curves"
-    # A quarter is as far from the same as four times.
-    apart = 100 * (max(middle.middle, 1 / middle.middle) - 1) if middle.middle else math.inf
-    is_same = apart <= TOLERANCE_PERCENT + max(pairs.noises)
-    within = ", which is within the noise" if is_same else ""
+    within = _within(middle.middle, pairs.noises)
     drivers = "Lean drivers" if driver == LEAN else "Libraries"
     kind = "persistent" if persistent else "nonpersistent"
     product = product_of(name) if driver == LIBRARY else name

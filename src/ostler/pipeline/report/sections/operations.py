@@ -3,11 +3,15 @@ from the put beside those from when a message was due."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from ostler.pipeline.report.charts.curves import ChartSweep, Curve, curves, middle
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context, milliseconds_cell, number_cell, text_cell, whole_cell
 from ostler.pipeline.report.html.document import Block, Cell, Heading
 from ostler.pipeline.report.rows import LIMIT, PointRow
+
+_SINCE: Final = " since "
 
 
 def operation_table(context: Context, name: str, run: str, sweep: ChartSweep | None) -> Block | None:
@@ -36,11 +40,11 @@ def operation_table(context: Context, name: str, run: str, sweep: ChartSweep | N
         Heading("90 %, ms", True, "90th percentile"),
         Heading("99 %, ms", True, "99th percentile"),
     )
-    note = (
-        "Since put, since call: from when it was sent; since due: from when it was due. Run ",
-        context.report.run(run),
-        ".",
+    is_timed_twice = any(_SINCE in curve.operation for curve in found)
+    meaning = (
+        "Since put, since call: from when it was sent; since due: from when it was due. " if is_timed_twice else ""
     )
+    note = (f"{meaning}Run ", context.report.run(run), ".")
     caption = f"Operations of {context.title(name)}"
     return context.report.table(caption, headings, rows, [run], note, ("Messages",))
 

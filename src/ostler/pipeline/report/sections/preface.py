@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ostler.lab.scenarios.loader import catalogue
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.context import Context
 from ostler.pipeline.report.html.document import (
@@ -31,11 +32,27 @@ _SECTIONS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     ("Log, disk and input/output", (("log and disk", "costs-storage"),)),
     ("Clients served, capacity, connections", (("connection scaling and limits", "scaling"),)),
     ("Bottlenecks: what limits a workload", (("where the limit is", "scaling-law"), ("questions", "advice-questions"))),
+    ("Comparison of releases, generations and options", (("comparisons", "comparisons"),)),
+    ("Frequently asked questions", (("questions", "advice-questions"),)),
     ("Tuning recommendations", (("tuning advice", "advice-tuning"),)),
     ("Capacity planning", (("capacity planning", "advice-capacity"), ("predictions", "scaling-predictions"))),
     ("Measurement environment, hardware, software", (("machine and versions", "machine"),)),
     ("Queue manager configuration", (("scenarios, below each workload", "scenarios"), ("runs", "runs"))),
     ("Resources, glossary, trademarks", (("resources", "resources"), ("glossary", "glossary"))),
+)
+# Sections of published reports about one kind of work, and the families of scenarios that have the same content.
+_TOPICS: Final = (
+    ("Trusted applications", ("trusted",)),
+    ("Short sessions, triggered applications", ("short-session", "triggered")),
+    ("Message channels, distributed queuing", ("distributed",)),
+    ("Publish/subscribe, point-to-point", ("publish-subscribe", "point-to-point")),
+    ("Logging, implicit syncpoint, file systems", ("logging", "implicit-syncpoint", "file-systems", "log-disks")),
+    ("TLS", ("tls",)),
+    ("High availability, disaster recovery", ("replication",)),
+    ("Shared queues, shared message data sets", ("shared-queues", "shared-data-sets")),
+    ("Storage of connections, channels and objects", ("storage",)),
+    ("Channel authentication rules", ("chlauth-connect", "chlauth-restart")),
+    ("Topic tree, topic scavenger", ("topic-tree",)),
 )
 
 
@@ -54,6 +71,7 @@ def preface_section(context: Context, made: Sequence[Section]) -> Section:
         for theirs, places in _SECTIONS
         if (found := [(words, anchor) for words, anchor in places if anchor in known])
     )
+    items += topic_terms(name for name in context.speaking if f"scenario-{name}" in known)
     return Section(
         "preface",
         "Preface",
@@ -67,6 +85,17 @@ def preface_section(context: Context, made: Sequence[Section]) -> Section:
             ),
         ),
     )
+
+
+def topic_terms(names: Iterable[str]) -> tuple[tuple[str, Text], ...]:
+    """Return the topics that scenarios of a report are about, each with links to these."""
+    families: dict[str, list[str]] = {}
+    for name in names:
+        scenario = catalogue().scenarios.get(name)
+        if scenario is not None:
+            families.setdefault(scenario.family, []).append(name)
+    found = ((theirs, [name for each in ours for name in families.get(each, [])]) for theirs, ours in _TOPICS)
+    return tuple((theirs, _links([(name, f"scenario-{name}") for name in which])) for theirs, which in found if which)
 
 
 def _reading(known: Iterable[str]) -> tuple[Text, ...]:

@@ -81,6 +81,7 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
         Heading("Scenario"),
         Heading("Series"),
         Heading("Metric"),
+        Heading("Clients", True, "on both sides; a dash: at the peaks"),
         Heading("Published", True),
         Heading("Ours", True),
         Heading("Ours to published", True),
@@ -96,6 +97,7 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
                 context.scenario_cell(row.scenario),
                 text_cell(_series_text(row.series)),
                 text_cell(row.metric),
+                whole_cell(row.clients),
                 Cell(numbers.ratio(row.published_ratio), row.published_ratio, numbers.exact(row.published_ratio)),
                 Cell(numbers.ratio(row.our_ratio), row.our_ratio, numbers.exact(row.our_ratio)),
                 Cell(numbers.ratio(relative), relative),
@@ -104,7 +106,7 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
             )
         )
     runs = [run for row in ratios for run in (row.left_run, row.right_run)]
-    empty = ("Metric", "Ours", "Ours to published")
+    empty = ("Metric", "Clients", "Ours", "Ours to published")
     return context.report.table(
         caption, headings, rows, [run for run in runs if run in context.runs], unless_same=empty
     )

@@ -20,6 +20,7 @@ from ostler.pipeline.report.charts.curves import (
     middle,
 )
 from ostler.pipeline.report.charts.panels import Panel, panel_dot, panels, up_axis
+from ostler.pipeline.report.charts.sentences import limit_words
 from ostler.pipeline.report.charts.spreads import ValueSpread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import (
@@ -33,7 +34,7 @@ from ostler.pipeline.report.context import (
     whole_cell,
 )
 from ostler.pipeline.report.curve_sentences import curve_sentence, told_limits
-from ostler.pipeline.report.drivers import driver_words
+from ostler.pipeline.report.drivers import driver_words, product_of
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
@@ -49,12 +50,12 @@ from ostler.pipeline.report.html.document import (
     Strong,
     Text,
 )
-from ostler.pipeline.report.rows import LIMIT, UNKNOWN, PointRow, ScalingRow
+from ostler.pipeline.report.rows import LIMIT, PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.copies import copies_table
 from ostler.pipeline.report.sections.failovers import failover_table
 from ostler.pipeline.report.sections.operations import operation_table
-from ostler.pipeline.report.sections.results import result_table
+from ostler.pipeline.report.sections.results import result_figure, result_table
 from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
 from ostler.pipeline.report.time_figures import story_figure, time_figure
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
@@ -86,7 +87,7 @@ def scenarios_section(context: Context) -> Section:
 
 def _scenario(context: Context, name: str, run: str) -> Section:
     points = context.points_of[run]
-    sweep = choose_sweep(points, *_swept(context.scenario(name)))
+    sweep = choose_sweep(points, *_swept(context.scenario(name)), is_idle=not context.has_rates(name))
     found = curves(points, sweep)
     blocks: list[Block] = [*_introduction(context, name, run)]
     groups = list(dict.fromkeys(curve.group for curve in found))
@@ -99,7 +100,8 @@ def _scenario(context: Context, name: str, run: str) -> Section:
                 (curve for curve in found if curve.group == group),
                 key=lambda each: contestant_order(each.contestant, each.kind),
             )
-            figures.append(_figure(context, name, members, sweep))
+            if _is_drawn(members):
+                figures.append(_figure(context, name, members, sweep))
         # Curves that were drawn together are folded one by one.
         blocks += [Fold("Each curve by itself, with limits of the machine", tuple(figures))] if rates else figures
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
@@ -125,6 +127,9 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     batches = channel_table(context, name, run)
     if batches is not None:
         blocks.append(batches)
+    if not context.has_rates(name):
+        results = result_figure(context, name, run)
+        blocks += [results] if results is not None else []
     others = result_table(context, name, run)
     if others is not None:
         blocks.append(others)
@@ -134,6 +139,13 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     if found:
         blocks.append(Fold("All figures of this scenario", (_value_table(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
+
+
+def _is_drawn(members: Sequence[Curve]) -> bool:
+    """Return whether charts show more than tables do: several steps, or several products at one."""
+    steps = {at for curve in members for at, _ in curve.steps}
+    products = {product_of(curve.contestant) for curve in members if curve.kind != LIMIT}
+    return len(steps) > 1 or len(products) > 1
 
 
 def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
@@ -251,9 +263,8 @@ def _limit_sentences(context: Context, run: str, told: Collection[tuple[str, str
     )
     found: list[Text] = []
     for row in rows[:_LIMITS_TOLD]:
-        limit = "no limit was found" if row.limited_by == UNKNOWN else f"limited by the {row.limited_by}"
         words = message_words(row.message_bytes, row.persistent, row.series)
-        found.append((Strong(f"{row.contestant}"), f", {words}: {limit}; {row.why.replace('%', ' %')}."))
+        found.append((Strong(f"{row.contestant}"), f", {words}: {limit_words(row.limited_by, row.why)}."))
     if len(rows) > _LIMITS_TOLD:
         more = f"{numbers.count(len(rows) - _LIMITS_TOLD, 'curve')} more: "
         found.append((more, Hyperlink("where the limit is", "scaling-law"), "."))
@@ -272,7 +283,7 @@ _PEAK_HEADINGS: Final = (
     Heading("Busy, %", True, "of all cores, at the peak"),
     Heading("Broker, µs", True, "processor time of the broker for each operation, at the peak"),
     Heading("99 %, ms", True, "99th percentile of the response time at the peak"),
-    Heading("One client, ms", True, "mean response time with the fewest clients"),
+    Heading("Fewest clients, ms", True, "mean response time with the fewest clients that were measured"),
     Heading("Run"),
 )
 

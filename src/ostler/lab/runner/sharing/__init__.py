@@ -1,0 +1,1 @@
+"""Queue-sharing groups on this machine, as experiments use them."""
