@@ -27,10 +27,13 @@ demo: $(VENV)/.installed ## Kill a queue manager and restart it; measure one, an
 	@$(VENV)/bin/ostler pipeline run demo-data/runs --lake demo-data/lake
 	@$(VENV)/bin/ostler pipeline report --lake demo-data/lake --output demo-data/report
 
-# Three at once, for two processors: tests wait for disks and clocks more than they compute. The longest come first.
+# Three at once, for two processors: tests wait for disks and clocks more than they compute. The longest come first. All
+# of them run, so that one run shows all failures.
 test: $(VENV)/.installed $(PURE)/.installed ## Run all checks and tests, compiled and interpreted
 	$(call need_etcd)
-	@$(MAKE) --no-print-directory -j3 LABELLED=1 test-compiled test-pure test-lab test-spark test-programs lint
+	$(call need_postgresql)
+	$(call need_redis)
+	@$(MAKE) --no-print-directory -j3 --keep-going LABELLED=1 test-compiled test-pure test-lab test-spark test-programs lint
 
 lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/ruff check src tests dropin setup.py
@@ -101,6 +104,20 @@ fetch_etcd = $(VENV)/bin/python -c 'from ostler.lab.peers import etcd; etcd.fetc
 define need_etcd
 	@$(fetch_etcd) 2>/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && $(fetch_etcd); } \
 		|| echo "Tests of the arbiter in etcd will be skipped; on Debian: apt-get update, then make test again"
+endef
+
+# The shared repository is tested with a real PostgreSQL, in the same way.
+fetch_postgresql = $(VENV)/bin/python -c 'from ostler.lab.peers import postgresql; postgresql.fetch()'
+define need_postgresql
+	@$(fetch_postgresql) 2>/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && $(fetch_postgresql); } \
+		|| echo "Tests of the repository in PostgreSQL will be skipped; on Debian: apt-get update, then make test again"
+endef
+
+# And Redis as coupling facility.
+fetch_redis = $(VENV)/bin/python -c 'from ostler.lab.peers import redis_facility; redis_facility.fetch()'
+define need_redis
+	@$(fetch_redis) 2>/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && $(fetch_redis); } \
+		|| echo "Tests of shared queues in Redis will be skipped; on Debian: apt-get update, then make test again"
 endef
 
 define make_venv

@@ -82,7 +82,7 @@ def test_every_event_of_states_is_told_as_it_is() -> None:
 def test_every_field_of_the_status_is_told() -> None:
     there: set[str] = set()
     for kind in TYPES:
-        there |= {*channel_row(ChannelStatus("A", channel_type=kind, message_bytes_max=1))}
+        there |= {*channel_row(ChannelStatus("A", channel_type=kind, message_bytes_max=1, disposition="SHARED"))}
     assert first_cells("field", "what it is here") == there
 
 

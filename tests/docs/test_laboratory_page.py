@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.lab import run as lab_run
 from ostler.cli.main import build_parser
 from ostler.lab.runner.contract import QUICK, Settings
@@ -94,4 +95,5 @@ def test_ranges_are_those_of_the_code(option: str, least: float, most: float) ->
 
 def test_every_status_is_told() -> None:
     statuses = {int(number) for number in re.findall(r"^\| (\d+) \|", section("Exit statuses"), re.MULTILINE)}
-    assert statuses == {0, lab_run.FAILED, lab_run.USAGE, lab_run.INTERRUPTED, lab_run.TERMINATED}
+    named = {lab_run.FAILED, lab_run.USAGE, lab_run.INTERRUPTED, lab_run.TERMINATED, int(Status.NAME_ERROR)}
+    assert statuses == {0, *named}

@@ -545,8 +545,9 @@ def test_the_version_and_the_magic() -> None:
     text = PAGE.text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
     assert [int(row[0]) for row in PAGE.table("version", "added")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
-    assert (subscribe_frames.SUBSCRIPTIONS_VERSION, connect_frames.KEY_RESET_VERSION) == (2, frames.PROTOCOL_VERSION)
-    assert subscribe_frames.COUNT_CALL_VERSION == frames.PROTOCOL_VERSION
+    assert (subscribe_frames.SUBSCRIPTIONS_VERSION, connect_frames.KEY_RESET_VERSION) == (2, 3)
+    assert (subscribe_frames.COUNT_CALL_VERSION, connect_frames.LIFE_VERSION) == (3, 4)
+    assert frames.PROTOCOL_VERSION == connect_frames.TAG_VERSION
     assert f"`{frames.MAGIC.decode()}`" in text
 
 

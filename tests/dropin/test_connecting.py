@@ -45,11 +45,14 @@ def test_structures_that_end_too_early(field: str, whole: bytes, reason: int) ->
         assert refused(**{field: whole[:length]}) == reason
 
 
+_TWO_TAG_OPTIONS = mqc.MQCNO_SERIALIZE_CONN_TAG_QSG | mqc.MQCNO_RESTRICT_CONN_TAG_QSG
+
+
 @pytest.mark.parametrize(
     ("reason", "structures"),
     [
         (mqc.MQRC_OPTIONS_ERROR, {"cno": structure(MQCNO, Options=mqc.MQCNO_CLIENT_BINDING)}),
-        (mqc.MQRC_OPTIONS_ERROR, {"cno": structure(MQCNO, Options=mqc.MQCNO_SERIALIZE_CONN_TAG_QSG)}),
+        (mqc.MQRC_OPTIONS_ERROR, {"cno": structure(MQCNO, Options=_TWO_TAG_OPTIONS)}),
         (mqc.MQRC_CNO_ERROR, {"cno": structure(MQCNO, Version=9)}),
         (mqc.MQRC_CD_ERROR, {"cd": structure(MQCD, Version=77)}),
         (mqc.MQRC_CSP_ERROR, {"csp": structure(MQCSP, AuthenticationType=9)}),

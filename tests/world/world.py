@@ -56,6 +56,14 @@ from ostler.testing.simulation.crashing_disk import SimulatedDisk
 _ROOM_TRIES = 3
 
 
+def descriptor(persistence: int, priority: int, expiry_tenths: int, message_id: bytes, correlation_id: bytes) -> bytes:
+    """An MQMD for a put."""
+    md = bytearray(MD_DEFAULT.ljust(MD_BYTES, b"\0"))
+    struct.pack_into("<i", md, 16, expiry_tenths)
+    struct.pack_into("<ii24s24s", md, 40, priority, persistence, message_id, correlation_id)
+    return bytes(md)
+
+
 class Put(NamedTuple):
     """What a put came to. The application may be told when the log is durable up to `lsn`."""
 
@@ -182,14 +190,12 @@ class World(WorldLives):
         correlation_id: bytes = NULL_ID,
     ) -> Put:
         """MQPUT, making room in the log when it is full."""
-        md = bytearray(MD_DEFAULT.ljust(MD_BYTES, b"\0"))
-        struct.pack_into("<i", md, 16, expiry_tenths)
-        struct.pack_into("<ii24s24s", md, 40, priority, persistence, message_id, correlation_id)
+        md = descriptor(persistence, priority, expiry_tenths, message_id, correlation_id)
         options = MQPMO_SYNCPOINT if syncpoint else MQPMO_NO_SYNCPOINT
         tries = 0
         while True:
             self._set_clock()
-            done = put(self.engine, connection, handle, bytes(md), options, b"", body, None)
+            done = put(self.engine, connection, handle, md, options, b"", body, None)
             if not done.wants_log_space or tries == _ROOM_TRIES:
                 return Put(done.reason, done.after_lsn, done.md if done.reason == 0 else b"")
             tries += 1

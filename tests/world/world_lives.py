@@ -160,6 +160,7 @@ class WorldLives:
         self._batch = None
         self._checkpoint = None
         engine = Engine(self.name, self.disk, _NoJournal(), new_definition(ObjectType.QMGR, self.name, {}))
+        engine.capture_slots = 2
         engine.buffer_bytes_nonpersistent = self.buffer_bytes
         engine.buffer_bytes_persistent = self.buffer_bytes
         engine.now_ms = self.now_ms
@@ -327,6 +328,7 @@ class WorldLives:
     def _write_snapshot(self, snapshot: Snapshot) -> Generator[str, None, None]:
         while not snapshot.step():
             yield f"filtered some of {snapshot.queue.name}"
+            snapshot.copy()
         self.acknowledge(snapshot.lsn)
         yield f"made the log durable for {snapshot.queue.name}"
         snapshot.queue.file.force()

@@ -135,7 +135,7 @@ def _audit_order(queue: Queue, used: list[int]) -> set[int]:
 def _audit_index(queue: Queue, index: IdIndex, linked: set[int], what: str) -> None:
     slots = queue.slots
     found: set[int] = set()
-    for bucket in range(index.mask + 1):
+    for bucket in range(index.buckets()):
         before = NONE
         newest: dict[int, int] = {}
         slot = index.heads[bucket]
@@ -144,7 +144,7 @@ def _audit_index(queue: Queue, index: IdIndex, linked: set[int], what: str) -> N
             _check(slot not in found, f"{where} comes twice")
             found.add(slot)
             hashed = index.hashes[slot]
-            _check_equal(f"{where}: bucket", hashed & index.mask, bucket)
+            _check_equal(f"{where}: bucket", index.bucket(hashed), bucket)
             _check_equal(f"{where}: link back", index.previous[slot], before)
             _check(slots.seqs[slot] > newest.get(hashed, 0), f"{where} is out of order")
             newest[hashed] = slots.seqs[slot]

@@ -6,6 +6,7 @@ work, while faults happen. Then everything is repaired, and what is there is hel
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO
@@ -111,13 +112,7 @@ class StandardScenario:
             running.wait(_QUIET_SECONDS)
         self._world.check_failures()
         managers = list(self._world.queue_managers.values())
-        self._start_channels()
-        try:
-            self._world.wait_until(self._is_quiet, "messages are still on their way", _STOPPING_SECONDS)
-        except SimulationError:
-            # One that was stopping still, since a parting held back the answer of its partner, could not be started.
-            self._start_channels()
-            self._world.wait_until(self._is_quiet, "messages are still on their way", _QUIET_SECONDS)
+        self._settle_channels()
         left: list[str] = []
         for each in managers:
             self._check_leaks(each)  # a connection that nobody has missed yet may hold messages
@@ -139,6 +134,20 @@ class StandardScenario:
         if again:
             raise SimulationError(f"{again[0][:40]!r} and others came back after they were got: {len(again)}")
         self._world.check_failures()
+
+    def _settle_channels(self) -> None:
+        """Wait until nothing is on its way. SimulationError.
+
+        A channel that is stopping cannot be started. It stops when its partner answers or was silent for too long, so
+        all are started repeatedly.
+        """
+        for _ in range(int(_QUIET_SECONDS / _STOPPING_SECONDS) - 1):
+            self._start_channels()
+            with suppress(SimulationError):
+                self._world.wait_until(self._is_quiet, "messages are still on their way", _STOPPING_SECONDS)
+                return
+        self._start_channels()
+        self._world.wait_until(self._is_quiet, "messages are still on their way", _STOPPING_SECONDS)
 
     def _start_channels(self) -> None:
         for each in self._world.queue_managers.values():
